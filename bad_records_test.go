@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/internal/heard"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -32,17 +33,17 @@ func TestBadRecordsStopNoOther(t *testing.T) {
 			"mon_a_empty":  {Accounts: account("esa", ""), PollInterval: time.Second},
 			"mon_b_long":   {Accounts: account(strings.Repeat("n", 5000)), PollInterval: time.Second},
 			"mon_c_often":  {Accounts: account("esa"), PollInterval: -time.Second},
-			"mon_d_heavy":  {Accounts: account("esa"), PollInterval: time.Second, Weight: math.NaN()},
+			"mon_d_heavy":  {Accounts: account("esa"), PollInterval: time.Second, Weight: -1},
 			"mon_e_seldom": {Accounts: account("esa"), PollInterval: math.MaxInt64},
 		}
 		for id, m := range bad {
 			m.ID, m.Name, m.Status, m.CreatedAt = id, id, monitor.Active, now
-			if err := store.Monitors().Create(t.Context(), m); err != nil {
+			if err := roles.Monitors(store.Ports().Records).Create(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 		}
 		good := monitor.Monitor{ID: "mon_good", Name: "good", Status: monitor.Active, Accounts: account("nasa"), PollInterval: time.Second, CreatedAt: now}
-		if err := store.Monitors().Create(t.Context(), good); err != nil {
+		if err := roles.Monitors(store.Ports().Records).Create(t.Context(), good); err != nil {
 			t.Fatal(err)
 		}
 		rules := map[string]rule.Rule{
@@ -57,7 +58,7 @@ func TestBadRecordsStopNoOther(t *testing.T) {
 		}
 		for id, r := range rules {
 			r.ID, r.Tag, r.Status, r.CreatedAt = id, id, rule.Active, now
-			if err := store.Rules().Create(t.Context(), r); err != nil {
+			if err := roles.Rules(store.Ports().Records).Create(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
 		}

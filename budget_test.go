@@ -151,7 +151,7 @@ func TestAccountStatusTellsWhatIsWrong(t *testing.T) {
 					return page(begin, row.shown...), row.fetch
 				})
 				store := memory.New(memory.Options{})
-				journal := &slowJournal{Journal: store.Journal(), commit: func() error {
+				journal := &slowJournal{Journal: store.Ports().Journal, commit: func() error {
 					if changed() {
 						return row.commit
 					}

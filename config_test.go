@@ -17,6 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -82,16 +83,16 @@ func TestConfigIsRefusedByName(t *testing.T) {
 	}
 	// What the engine sets in its parts' Configs is refused where it is set.
 	for field, cfg := range map[string]streamwatch.Config{
-		"Deliver.Outbox":    {Deliver: dispatch.Config{Outbox: store.Outbox()}},
-		"Deliver.Endpoints": {Deliver: dispatch.Config{Endpoints: store.Endpoints()}},
-		"Deliver.Replays":   {Deliver: dispatch.Config{Replays: store.Replays()}},
+		"Deliver.Outbox":    {Deliver: dispatch.Config{Outbox: store.Ports().Outbox}},
+		"Deliver.Endpoints": {Deliver: dispatch.Config{Endpoints: roles.Endpoints(store.Ports().Records)}},
+		"Deliver.Replays":   {Deliver: dispatch.Config{Replays: store.Ports().Replays}},
 		"Deliver.Logger":    {Deliver: dispatch.Config{Logger: log}},
 		"Deliver.Now":       {Deliver: dispatch.Config{Now: time.Now}},
 		"Webhook.Now":       {Webhook: webhook.Config{Now: time.Now}},
-		"WebSocket.Events":  {WebSocket: &wshub.Options{Events: store.Log()}},
+		"WebSocket.Events":  {WebSocket: &wshub.Options{Events: store.Ports().Log}},
 		"WebSocket.Has":     {WebSocket: &wshub.Options{Has: func(context.Context, string, deliver.SourceKind, string) (bool, error) { return true, nil }}},
 		"WebSocket.Logger":  {WebSocket: &wshub.Options{Logger: log}},
-		"Billing.Ledger":    {Billing: &billing.MeterConfig{Ledger: store.Ledger()}},
+		"Billing.Ledger":    {Billing: &billing.MeterConfig{Ledger: store.Ports().Ledger}},
 		"Billing.Streams":   {Billing: &billing.MeterConfig{Streams: noStreams{}}},
 		"Billing.Logger":    {Billing: &billing.MeterConfig{Logger: log}},
 		"Billing.Now":       {Billing: &billing.MeterConfig{Now: time.Now}},

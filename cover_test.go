@@ -32,28 +32,8 @@ func (hourly) Rule(interval time.Duration) billing.Price {
 	return billing.Price{PerDay: 24 * billing.Credit}
 }
 
-// slow is a store that takes its time to create a record.
-type slow struct{ *memory.Store }
-
-func (s slow) Monitors() monitor.Store { return slowMonitors{s.Store.Monitors()} }
-func (s slow) Rules() rule.Store       { return slowRules{s.Store.Rules()} }
-
-type slowMonitors struct{ monitor.Store }
-
-func (s slowMonitors) Create(ctx context.Context, m monitor.Monitor) error {
-	<-time.After(time.Millisecond)
-	return s.Store.Create(ctx, m)
-}
-
-type slowRules struct{ rule.Store }
-
-func (s slowRules) Create(ctx context.Context, r rule.Rule) error {
-	<-time.After(time.Millisecond)
-	return s.Store.Create(ctx, r)
-}
-
-func billed(t *testing.T) (*streamwatch.Engine, slow) {
-	store := slow{memory.New(memory.Options{})}
+func billed(t *testing.T) (*streamwatch.Engine, *memory.Store) {
+	store := memory.New(memory.Options{})
 	return newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa", "esa"}}),
 		Store: store, Pricing: hourly{}, Billing: &billing.MeterConfig{}}), store
 }
@@ -73,7 +53,7 @@ func TestParallelChangesAreCoveredTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, store := billed(t)
 		const running, more = 250, 7
-		credit(t, store.Ledger(), "invoice", running+more)
+		credit(t, store.Ports().Ledger, "invoice", running+more)
 		for i := range running {
 			if err := makeStream(t.Context(), e, i); err != nil {
 				t.Fatal(err)
@@ -166,7 +146,7 @@ func TestWhatIsAskedForCover(t *testing.T) {
 		for _, short := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, short of it: %v", row.name, short), func(t *testing.T) {
 				e, store := billed(t)
-				credit(t, store.Ledger(), "invoice", 2)
+				credit(t, store.Ports().Ledger, "invoice", 2)
 				mon := create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}})
 				rul, err := e.Rules().Create(t.Context(), rule.CreateRequest{Owner: "acme", Tag: "r", Query: "from:nasa", Interval: time.Hour})
 				if err != nil {
@@ -184,7 +164,7 @@ func TestWhatIsAskedForCover(t *testing.T) {
 				if short && row.credits > 0 {
 					change.Amount--
 				}
-				if err := store.Ledger().Append(t.Context(), change); err != nil {
+				if err := store.Ports().Ledger.Append(t.Context(), change); err != nil {
 					t.Fatal(err)
 				}
 				err = row.do(t.Context(), e, mon.ID, rul.ID)
@@ -193,19 +173,5 @@ func TestWhatIsAskedForCover(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// Who waits for another's change gives up when its context ends.
-func TestAdmissionEndsWithItsContext(t *testing.T) {
-	e, store := billed(t)
-	credit(t, store.Ledger(), "invoice", 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := makeStream(ctx, e, 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("error = %v, want the context's", err)
-	}
-	if err := makeStream(t.Context(), e, 0); err != nil {
-		t.Errorf("after one that gave up: %v", err)
 	}
 }

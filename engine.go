@@ -15,98 +15,12 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
-
-// Config sets up an Engine. Only Fetcher or Sources is required; the zero value of
-// each other field means its default.
-type Config struct {
-	// Fetcher reads the accounts' timelines. Required without Sources.
-	Fetcher fetcher.Fetcher
-	// Roles are the other calls that the platform supports, such as a search for filter rules. A
-	// nil role defaults to the Fetcher, if the Fetcher has the role's methods. Set a role if
-	// another value has its methods. Set it also if the Fetcher is a wrapper that hides them, for
-	// example for logging (see fetcher.RolesOf). Without a Searcher a rule can run only if its
-	// query names the accounts that its posts come from.
-	Roles fetcher.Roles
-	// Sources are platforms with names, in addition to Fetcher if that is set. Defaults to none.
-	Sources []Source
-	// Store keeps monitors, rules, events and deliveries. Defaults to a new storage/memory store.
-	// Shutdown closes that default, but not a Store that you set.
-	Store storage.Store
-
-	// OnEvent is called with every event, one call at a time. The calls have the order of detection
-	// unless OnEvent falls behind or fails. If it returns an error, it is called again with the
-	// event, up to three more times, by the retry schedule. Nil for none.
-	OnEvent deliver.Handler
-	// OnGap is called with each range of a timeline or a query that could not be read. If the range
-	// is read later, OnGap is called again with the same Target and FoundAt, and with FilledAt set.
-	// It must not block, call Account or Plan, or change monitors: these calls wait for the
-	// goroutine that runs OnGap. If a hook panics, the engine logs that. Nil for none.
-	OnGap func(detect.Gap)
-	// OnTrouble is called when the polls of an account or a query keep failing, and when they
-	// succeed again. The StatusReason of the monitor or rule shows the failure too. The
-	// restrictions of OnGap apply. Nil for none.
-	OnTrouble func(detect.Trouble)
-
-	// Detect tunes the polling of Fetcher. Its Pace says whether intervals or a budget of calls
-	// (FetchRate) set the pace. Each of Sources has its own Detect. Without Fetcher, only DeliverBy
-	// may be set here.
-	Detect detect.Config
-	// Deliver tunes the dispatcher. The engine sets its Outbox, Endpoints, Replays, Elsewhere,
-	// Logger and Now: New returns an error if one of them is set. Each of Senders serves a URL
-	// scheme; one for "https" or "http" replaces the webhook sender.
-	Deliver dispatch.Config
-	// Webhook tunes the webhook client. By default it reaches only public addresses, over HTTPS.
-	// Its Timeout defaults to Deliver.Timeout. The engine sets its Now: New returns an error if it
-	// is set.
-	Webhook webhook.Config
-	// WebSocket sends events to WebSocket clients: see Engine.WebSocket. The engine sets
-	// its Events, Has, OnLost and Logger: New returns an error if one of them is set. Nil
-	// for none.
-	WebSocket *wshub.Options
-	// Sealer encrypts the endpoints' secrets and header values before the Store gets them: see
-	// endpoints.SealedStore. Defaults to none: they are stored unencrypted.
-	Sealer endpoints.Sealer
-
-	// Fleet makes the engine share its Store and its work with other engines: see FleetConfig.
-	// Nil means that no other engine uses the Store.
-	Fleet *FleetConfig
-
-	// DefaultInterval is the poll interval of monitors that set none. Defaults to 60 s. Where a
-	// budget sets the pace, it is not used: a monitor without an interval then sets no upper limit
-	// on the time between polls.
-	DefaultInterval time.Duration
-	// MinInterval is the shortest poll interval allowed. Defaults to 1 s.
-	MinInterval time.Duration
-	// Quotas limits how many monitors, rules and so on each owner may have. Defaults to no
-	// limits.
-	Quotas Quotas
-
-	// Rules tunes the filter rules.
-	Rules RuleConfig
-
-	// Pricing is the price list for Engine.Price and Billing. Defaults to billing.Presets.
-	Pricing billing.Pricing
-	// Billing charges owners for their active monitors and rules, by the minute. It pauses those
-	// that the owner's credits do not cover: see package billing. The engine sets its Ledger,
-	// Streams, Logger and Now: New returns an error if one of them is set. Nil means that nothing
-	// is charged.
-	Billing *billing.MeterConfig
-	// ShutdownTimeout is how long Run gives Shutdown to stop softly. Defaults to 15 s.
-	ShutdownTimeout time.Duration
-	// Logger gets messages for operators. Defaults to none.
-	Logger *slog.Logger
-	// Now returns the time for timestamps; waits use the runtime's timers. Defaults to
-	// time.Now.
-	Now func() time.Time
-}
 
 // handlerName is the handler name of OnEvent in stored deliveries.
 const handlerName = "default"
@@ -114,24 +28,17 @@ const handlerName = "default"
 // Engine joins detection, delivery and the managers. Its methods are safe for
 // concurrent use.
 type Engine struct {
-	cfg        Config
-	store      storage.Store
-	ownsStore  bool
-	platforms  *platforms.Set
-	dispatcher *dispatch.Dispatcher
-	webhook    *webhook.Sender
-	hub        *wshub.Hub // nil without Config.WebSocket
-	monitors   *monitor.Manager
-	rules      *rule.Manager
-	endpoints  *endpoints.Manager
-	bound      bound          // endpoints of the webhook_urls of monitors and rules
-	grace      time.Duration  // how long a creation or change in another process may take at most
-	meter      *billing.Meter // nil without Config.Billing
-	admission  *admission
-	writes     *writes
-	fleet      *membership // nil without Config.Fleet
-	shared     sharedKey
-	answers    fleet.Answers
+	cfg       Config
+	store     storage.Store
+	ownsStore bool
+	*records
+	webhook *webhook.Sender
+	hub     *wshub.Hub     // nil without Config.WebSocket
+	meter   *billing.Meter // nil without Config.Billing
+	limits  *limits
+	writes  *writes
+	fleet   *membership // nil without Config.Fleet
+	shared  sharedKey
 
 	life lifecycle
 	// sealed is the error of Ready that names endpoints with secrets that cannot be decrypted; nil
@@ -166,20 +73,18 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Pricing = billing.Presets{}
 	}
 	cfg.guardHooks()
-	e := &Engine{cfg: cfg, store: cfg.Store, life: newLifecycle()}
-	e.admission = newAdmission(e)
+	e := &Engine{cfg: cfg, store: cfg.Store, records: &records{onTrouble: cfg.OnTrouble}, life: newLifecycle()}
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
 	}
-	e.answers = newAnswers(e)
-	if err := wire(e); err != nil {
+	if err := e.wire(); err != nil {
 		return nil, fmt.Errorf("streamwatch: Config: %w", err)
 	}
 	return e, nil
 }
 
 // wire builds the engine's parts from the bottom up.
-func wire(e *Engine) (err error) {
+func (e *Engine) wire() (err error) {
 	wc, dc, tc := e.cfg.Webhook, e.cfg.Deliver, e.cfg.Detect
 	if wc.Timeout == 0 {
 		wc.Timeout = min(max(dc.Timeout, 0), 10*time.Minute) // dispatch.New refuses a Timeout that is not allowed
@@ -189,22 +94,18 @@ func wire(e *Engine) (err error) {
 		return fmt.Errorf("field Webhook: %w", err)
 	}
 	if e.cfg.Fleet != nil {
-		if e.fleet, err = newFleet(e, *e.cfg.Fleet); err != nil {
+		if e.fleet, err = e.cfg.newFleet(e.store, e.records); err != nil {
 			return err
 		}
 	}
-	journal := e.store.Journal()
+	journal := e.store.Ports().Journal
 	if e.fleet != nil {
 		journal = fenced{journal, e.fleet}
 		dc.Elsewhere = e.fleet.elsewhere
 	}
-	e.writes, e.admission.marks = newWrites(journal), newEraseMarks(e, journal)
-	dc.Outbox, dc.Endpoints, dc.Replays = notedOutbox{e.store.Outbox(), e.writes}, e.store.Endpoints(), e.store.Replays()
-	if e.cfg.Sealer != nil {
-		if dc.Endpoints, err = endpoints.NewSealedStore(dc.Endpoints, e.cfg.Sealer); err != nil {
-			return err
-		}
-	}
+	e.writes, e.shared.state = newWrites(e.store.Ports().State), e.store.Ports().State
+	stored := endpoints.NewStore(e.store.Ports().Records, e.cfg.Sealer)
+	dc.Outbox, dc.Endpoints, dc.Replays = notedOutbox{e.store.Ports().Outbox, e.writes}, stored, e.store.Ports().Replays
 	dc.Logger, dc.Now = e.cfg.Logger, e.cfg.Now
 	dc.Senders = map[string]deliver.Sender{"https": e.webhook, "http": e.webhook}
 	for scheme, s := range e.cfg.Deliver.Senders {
@@ -218,47 +119,43 @@ func wire(e *Engine) (err error) {
 	if err = e.cfg.checkClaims(tc, shortest); err != nil {
 		return err
 	}
-	if e.grace = dc.Lease; e.grace == 0 {
-		e.grace = max(45*time.Second, shortest)
-	}
-	deps := detect.Deps{Journal: notedJournal{journal, e.writes}, Now: e.cfg.Now}
+	deps := detect.Deps{Journal: notedJournal{journal, e.writes}, State: e.store.Ports().State, Now: e.cfg.Now}
 	if e.cfg.OnEvent != nil {
 		deps.Handlers = []string{handlerName}
 		dc.Senders[deliver.SchemeHandler] = deliver.Handlers{handlerName: e.cfg.OnEvent}
 	}
-	if err = addHub(e, &deps, dc.Senders); err != nil {
+	if e.hub, err = e.cfg.newHub(e.store.Ports().Log, e.has, e.fleet); err != nil {
 		return err
+	}
+	if e.hub != nil {
+		deps.Journal = announced{deps.Journal, e.hub}
+		dc.Senders[deliver.SchemeHandler] = inProcess{e.hub, dc.Senders[deliver.SchemeHandler]}
 	}
 	if e.dispatcher, err = dispatch.New(dc); err != nil {
 		return err
 	}
-	if err = (sources{e}).add(tc, deps); err != nil {
+	if e.platforms, err = e.cfg.newDetectors(tc, deps, e.dispatcher.Enqueue, e.reportTrouble, e.fleet); err != nil {
 		return err
 	}
-	mc := endpoints.Config{
-		Store: guardedEndpoints{dc.Endpoints, e.admission.marks}, Dispatcher: fleetDispatcher{e.dispatcher, e.fleet}, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
-		Now: e.cfg.Now,
-	}
-	if e.bound, err = newBound(mc, e.admission); err != nil {
+	e.limits = &limits{quotas: e.cfg.Quotas, pricing: e.cfg.Pricing, open: e.open}
+	e.tell = func() { e.fleet.changed() }
+	if err = e.newManagers(&e.cfg, e.store, stored, e.limits); err != nil {
 		return err
 	}
-	mc.Moved, mc.Admit, mc.Allowed, mc.Failed, mc.Separate = managers{e}.webhookMoved, e.admission.newEndpoint, e.admission.open, e.bound.unmake, true
-	if e.endpoints, err = endpoints.New(mc); err != nil {
-		return err
+	if e.fleet != nil {
+		e.fleet.hub = e.hub
 	}
-	if err = addRules(e); err != nil {
-		return err
+	e.meter, err = newMeter(&e.cfg, e.store.Ports().Ledger, e.records, e.limits, e.fleet.owns)
+	e.limits.meter = e.meter
+	return err
+}
+
+// open returns ErrNotRunning after Shutdown.
+func (e *Engine) open() error {
+	if e.life.current() == ended {
+		return ErrNotRunning
 	}
-	e.monitors, err = monitor.NewManager(monitor.Config{
-		Store: guardedMonitors{e.store.Monitors(), e.admission.marks}, Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
-		Paced: sources{e}.paced(), CheckAccount: sources{e}.checkAccount, Canonical: sources{e}.canonical,
-		MaxAccounts: e.cfg.Quotas.MonitorAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor, Created: e.fleet.changed, Settle: e.fleet.inEffect,
-		Logger: e.cfg.Logger, Now: e.cfg.Now,
-	})
-	if err != nil {
-		return err
-	}
-	return addMeter(e)
+	return nil
 }
 
 // Monitors returns the manager that creates and changes monitors. It can be used before Start and
@@ -271,7 +168,11 @@ func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
 func (e *Engine) Endpoints() *endpoints.Manager { return e.endpoints }
 
 // Log returns the port that reads stored deliveries and events.
-func (e *Engine) Log() deliver.Log { return e.store.Log() }
+func (e *Engine) Log() deliver.Log { return e.store.Ports().Log }
+
+// State returns the port for small values of the Store, such as the answers to requests that clients
+// may repeat.
+func (e *Engine) State() record.State { return e.store.Ports().State }
 
 // Price returns the price of a monitor by Config.Pricing. Billing charges this price, Plan adds
 // it up, and package enginehttp shows it.
@@ -302,4 +203,15 @@ func notRunning(err error) error {
 		return ErrNotRunning
 	}
 	return err
+}
+
+// Rules returns the manager that creates and changes filter rules. It may be used at the same
+// times as Monitors. A rule needs a Searcher unless its query names the accounts that its posts
+// come from: see detect.QuerySubscription.
+func (e *Engine) Rules() *rule.Manager { return e.rules }
+
+// PriceRule returns the price of a rule by Config.Pricing. A rule with a schedule has the price of
+// its shortest interval. See Price.
+func (e *Engine) PriceRule(r rule.Rule) billing.Price {
+	return e.limits.price(r)
 }

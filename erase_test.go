@@ -84,7 +84,7 @@ func TestEraseLeavesNoRow(t *testing.T) {
 			return &http.Response{StatusCode: 503, Header: http.Header{}, Body: http.NoBody}, nil
 		})
 		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store, OnEvent: in.handle, Webhook: webhook.Config{Transport: refuse}})
-		keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+		keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestEraseLeavesNoRow(t *testing.T) {
 		}
 		got := r
 		got.Attempts = 0
-		want := storage.Erased{Monitors: 1, Rules: 1, Endpoints: 1, Keys: 1, Events: 2, Deliveries: 4, Cursors: 2}
+		want := storage.Erased{Monitors: 1, Rules: 1, Endpoints: 1, Keys: 1, Events: 2, Deliveries: 4, Cursors: 2, Changes: 4}
 		if got != want || r.Attempts == 0 {
 			t.Errorf("report %+v, want %+v, and attempts", r, want)
 		}
@@ -151,14 +151,20 @@ func TestEraseLeavesNoRow(t *testing.T) {
 	})
 }
 
-// heldEraser is a store whose Erase waits, or fails as when the process ends.
+// heldEraser is a store whose Sweep waits, or fails as when the process ends.
 type heldEraser struct {
 	*memory.Store
 	reached, goOn chan struct{}
 	fail          error
 }
 
-func (h *heldEraser) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
+func (h *heldEraser) Ports() storage.Ports {
+	p := h.Store.Ports()
+	p.Sweeper = h
+	return p
+}
+
+func (h *heldEraser) Sweep(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
 	if h.reached != nil {
 		close(h.reached)
 		<-h.goOn
@@ -168,11 +174,11 @@ func (h *heldEraser) Erase(ctx context.Context, owner string, targets ...string)
 		h.fail = nil
 		return storage.Erased{}, err
 	}
-	return h.Store.Erase(ctx, owner, targets...)
+	return h.Store.Sweep(ctx, owner, targets...)
 }
 
-// While an owner is erased nothing is made for it; afterwards the name is free, and its
-// numbers go on, so that a WebSocket client of before misses nothing.
+// While an owner is erased and for an hour after it, nothing is made for it. Then the name is free,
+// and its numbers go on, so a WebSocket client of before misses nothing.
 func TestEraseRefusesCreationsMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &heldEraser{Store: memory.New(memory.Options{}), reached: make(chan struct{}), goOn: make(chan struct{})}
@@ -183,9 +189,6 @@ func TestEraseRefusesCreationsMeanwhile(t *testing.T) {
 		defer stop()
 		watch := monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}, PollInterval: time.Second}
 		create(t, e, watch)
-		if err := store.Keys().Create(t.Context(), apikey.Key{ID: "k", Owner: "acme", Hash: strings.Repeat("5e", 32)}); err != nil {
-			t.Fatal(err)
-		}
 		pass(2 * time.Second)
 		p.Post("nasa", "one")
 		pass(2 * time.Second)
@@ -197,16 +200,10 @@ func TestEraseRefusesCreationsMeanwhile(t *testing.T) {
 			done <- err
 		}()
 		<-reached
-		if left, err := store.Keys().List(t.Context(), "acme"); err != nil || len(left) != 0 {
-			t.Errorf("%d keys of the owner, %v: want its requests ended first", len(left), err)
-		}
 		other := watch
 		other.Name = "other"
 		if _, err := e.Monitors().Create(t.Context(), other); !errors.Is(err, streamwatch.ErrErasing) {
 			t.Errorf("a creation during Erase: %v, want ErrErasing", err)
-		}
-		if _, err := e.Erase(t.Context(), "acme"); !errors.Is(err, streamwatch.ErrErasing) {
-			t.Errorf("a second Erase at once: %v, want ErrErasing", err)
 		}
 		other.Owner = "globex"
 		create(t, e, other)
@@ -215,6 +212,10 @@ func TestEraseRefusesCreationsMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 
+		if _, err := e.Monitors().Create(t.Context(), watch); !errors.Is(err, streamwatch.ErrErasing) {
+			t.Errorf("a creation after Erase: %v, want ErrErasing", err)
+		}
+		pass(time.Hour)
 		create(t, e, watch)
 		pass(2 * time.Second)
 		p.Post("nasa", "two")
@@ -248,9 +249,17 @@ func TestEraseGoesOnAfterAFailure(t *testing.T) {
 	})
 }
 
-func TestEraseNeedsAStoreThatCan(t *testing.T) {
-	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: struct{ storage.Store }{memory.New(memory.Options{})}})
-	if _, err := e.Erase(t.Context(), "acme"); !errors.Is(err, streamwatch.ErrNoEraser) {
-		t.Errorf("error = %v, want ErrNoEraser", err)
+func TestEraseNeedsASweeper(t *testing.T) {
+	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: noSweeper{memory.New(memory.Options{})}})
+	if _, err := e.Erase(t.Context(), "acme"); !errors.Is(err, streamwatch.ErrNoSweeper) {
+		t.Errorf("error = %v, want ErrNoSweeper", err)
 	}
+}
+
+type noSweeper struct{ storage.Store }
+
+func (s noSweeper) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.Sweeper = nil
+	return p
 }

@@ -5,25 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/internal/node"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
 // FleetConfig makes an engine a node of a fleet. All engines with a FleetConfig on the same Store
-// form one fleet; the Store must be a storage.Sharing. The nodes divide the accounts, queries,
+// form one fleet; the Store must have Members. The nodes divide the accounts, queries,
 // endpoints and the sources' budgets among themselves. Every node accepts all changes, answers all
 // requests and has its own WebSocket clients. When a node dies, the others take over its work
 // within 1.25 × Lease. All nodes need the same Sources, Detect and Rules.
 //
+// A change holds at once on the node that makes it, and within a second on the others.
+//
 // OnEvent is called on the node that found the event. If several nodes poll for a monitor or rule,
 // its StatusReason shows and counts the failures of one node. If that node's failures end while
-// another node's polls still fail, StatusReason shows the other node's failures within a second.
+// another node's polls still fail, StatusReason shows the other node's failures within a minute.
 type FleetConfig struct {
 	// Name identifies the node in Stats and the log; 1 to 64 bytes, different for each node. If an
 	// engine starts with the name of another engine, it replaces that engine. Defaults to the
@@ -66,23 +72,24 @@ func (c FleetConfig) withDefaults() (FleetConfig, error) {
 }
 
 // newFleet returns the engine's membership of a fleet.
-func newFleet(e *Engine, cfg FleetConfig) (*membership, error) {
-	cfg, err := cfg.withDefaults()
+func (c *Config) newFleet(of storage.Store, r *records) (*membership, error) {
+	cfg, err := c.Fleet.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	store, ok := e.store.(storage.Sharing)
-	if !ok {
-		return nil, errors.New("field Fleet: the Store serves only one engine: want a storage.Sharing, such as that of storage/redisstore")
+	ports := of.Ports()
+	if ports.Members == nil {
+		return nil, errors.New("field Fleet: the Store serves only one engine: want one with Members, such as that of storage/redisstore")
 	}
 	if cfg.Signals == nil {
-		cfg.Signals = store.Signals()
+		cfg.Signals = ports.Signals
 	}
-	m := newMembership(e, cfg)
+	m := &membership{records: r, logger: c.Logger, drained: make(chan struct{}), name: cfg.Name, lease: cfg.Lease}
+	m.lanes.Store(new(fleet.Set))
 	m.node, err = node.New(node.Config{
-		Node:    fleet.Node{Name: cfg.Name, Weight: cfg.Weight, Lease: cfg.Lease, Fingerprint: e.cfg.fingerprint()},
-		Members: store.Members(), Feed: store.Feed(), Signals: cfg.Signals,
-		Host: m, Logger: e.cfg.Logger,
+		Node:    fleet.Node{Name: cfg.Name, Weight: cfg.Weight, Lease: cfg.Lease, Fingerprint: c.fingerprint()},
+		Members: ports.Members, Signals: cfg.Signals,
+		Host: m, Logger: c.Logger,
 	})
 	return m, err
 }
@@ -101,11 +108,11 @@ func (c *Config) fingerprint() string {
 // checkAlone returns an error that wraps fleet.ErrShared if a fleet uses the store. An engine
 // without Config.Fleet must not use it at the same time.
 func checkAlone(ctx context.Context, of storage.Store) error {
-	store, ok := of.(storage.Sharing)
-	if !ok {
+	members := of.Ports().Members
+	if members == nil {
 		return nil
 	}
-	state, err := store.Members().Look(ctx)
+	state, err := members.Look(ctx)
 	if err != nil {
 		return fmt.Errorf("streamwatch: read members: %w", err)
 	}
@@ -130,36 +137,6 @@ func (m *membership) changed() {
 	if m != nil {
 		m.node.Send(fleet.Signal{Kind: fleet.SignalChanged})
 	}
-}
-
-// fleetDispatcher wraps the dispatcher for the endpoint manager. It also signals changes of
-// endpoints to the other nodes.
-type fleetDispatcher struct {
-	*dispatch.Dispatcher
-	fleet *membership
-}
-
-func (t fleetDispatcher) Refresh(endpointID string) {
-	t.Dispatcher.Refresh(endpointID)
-	t.fleet.changed()
-}
-
-func (t fleetDispatcher) Reset(endpointID string) {
-	t.Dispatcher.Reset(endpointID)
-	t.fleet.changed()
-}
-
-func (t fleetDispatcher) Drop(endpointID string) {
-	t.Dispatcher.Drop(endpointID)
-	t.fleet.changed()
-}
-
-// inEffect waits until all nodes have applied the changes stored before the call.
-func (m *membership) inEffect(ctx context.Context) error {
-	if m == nil || m.e.life.current() == fresh {
-		return nil
-	}
-	return m.node.Barrier(ctx)
 }
 
 // fenced is a Journal that puts the node's fence into every commit.
@@ -187,5 +164,279 @@ func (j fenced) Commit(ctx context.Context, batches []*detect.Batch) error {
 		if _, moved := j.m.node.Moved(ctx, fence); !moved {
 			return err
 		}
+	}
+}
+
+// FleetStats is the state of the fleet as this node last read it from the store.
+type FleetStats struct {
+	Name string // of this node
+	// Trusted is false while the node cannot reach the store. It then polls and sends nothing.
+	Trusted bool
+	Parts   int64 // parts of this node, out of fleet.Parts
+	Free    int64 // parts that no node has
+	// Grants is how many calls a second this node may make to each source. It is the node's share
+	// of the source's FetchRate. The key "" is Config.Fetcher.
+	Grants map[string]float64
+	Nodes  []FleetNode // all nodes of the fleet, including this one, sorted by name
+
+	// Behind is how many changes of records the node could not apply yet.
+	Behind int64
+
+	Taken   int64 // parts taken since New
+	Given   int64 // parts given away since New
+	Lost    int64 // how often this node's membership was ended: its lease had run out, or another engine took its name
+	Refused int64 // commit attempts refused because their fence was outdated
+}
+
+// FleetNode is a node of a fleet.
+type FleetNode struct {
+	Name   string
+	Weight float64
+	Parts  int
+	Living bool
+	Silent time.Duration // since this node last saw a heartbeat of it
+	Lease  time.Duration // see FleetConfig.Lease
+}
+
+// stats returns the fleet's state, or the zero value without Config.Fleet.
+func (m *membership) stats() FleetStats {
+	if m == nil {
+		return FleetStats{}
+	}
+	st := m.node.State()
+	out := FleetStats{Name: m.name, Trusted: st.Trusted, Parts: int64(st.Parts.Len()), Free: int64(st.Free), Grants: st.Grants,
+		Taken: m.count.taken.Load(), Given: m.count.given.Load(), Lost: m.count.lost.Load(), Refused: m.count.refused.Load()}
+	out.Behind = m.follower.Failing()
+	for _, n := range st.Members {
+		out.Nodes = append(out.Nodes, FleetNode{Name: n.Node.Name, Weight: n.Node.Weight, Parts: n.Parts.Len(), Living: n.Living, Silent: n.Silent, Lease: n.Node.Lease})
+	}
+	return out
+}
+
+// membership connects an engine to its fleet. It implements node.Host for the engine's node.
+type membership struct {
+	*records
+	hub     *wshub.Hub // nil without Config.WebSocket
+	logger  *slog.Logger
+	node    *node.Node
+	lanes   atomic.Pointer[fleet.Set] // the dispatcher sends to the endpoints of these parts
+	name    string
+	lease   time.Duration
+	missed  time.Duration          // how long no node has polled the parts being taken; used by the node's goroutine only
+	epoch   atomic.Pointer[uint64] // the last one
+	drained chan struct{}          // closed when the detectors have ended
+	count   struct{ taken, given, lost, refused atomic.Int64 }
+}
+
+var _ node.Host = (*membership)(nil)
+
+// owns reports whether this node has the part of a key. Without a fleet it returns true.
+func (m *membership) owns(key string) bool {
+	if m == nil {
+		return true
+	}
+	parts := m.node.Parts()
+	return parts.Has(fleet.PartOf(key))
+}
+
+// run runs the node until ctx ends or stop is closed. Then it gives the node's parts away.
+func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
+	soft, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-stop:
+			cancel()
+		case <-soft.Done():
+		}
+	}()
+	err := m.node.Run(soft)
+	cancel()
+	<-done
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	err = errors.Join(err, m.node.Leave(ctx))
+	m.dispatcher.Hold(false) // let in-process handlers receive the queued deliveries
+	return err
+}
+
+// Take starts all work for the parts taken: polls of their accounts and queries, and sends to their
+// endpoints.
+func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
+	if m.node.Orphans(taken) != (fleet.Set{}) {
+		m.missed = m.lease + m.lease/4
+	}
+	if err := m.setParts(ctx, own); err != nil {
+		return err
+	}
+	if err := m.dispatcher.SetParts(ctx, own); err != nil {
+		return err
+	}
+	m.lanes.Store(&own)
+	how := control.Start{Spread: true, Missed: max(m.missed, movedWait)}
+	if err := m.follower.Reread(ctx, func(ctx context.Context) error { return m.reread(ctx, how, &own) }); err != nil {
+		return err
+	}
+	m.missed = 0
+	m.count.taken.Add(int64(taken.Len()))
+	return nil
+}
+
+// Give stops polling and sending for the parts given.
+func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {
+	m.lanes.Store(&own)
+	if err := m.setParts(ctx, own); err != nil {
+		return err
+	}
+	if err := m.dispatcher.SetParts(ctx, own); err != nil {
+		return err
+	}
+	m.forget(own)
+	m.count.given.Add(int64(given.Len()))
+	return nil
+}
+
+// forget drops the failures of accounts and searches that this node no longer polls. The nodes that
+// poll them now report their own failures.
+func (m *membership) forget(own fleet.Set) {
+	account := func(username string) bool { return !own.Has(m.platforms.Part(username)) }
+	m.monitors.Forget(account)
+	m.rules.Forget(func(id, what string) bool {
+		if username, ok := strings.CutPrefix(what, "@"); ok {
+			return account(username)
+		}
+		part, known := m.searches.searches.Load(id)
+		return !known || !own.Has(part.(fleet.Part))
+	})
+}
+
+// setParts makes the detectors poll exactly the parts in own. After it returns, they commit nothing
+// for other parts.
+func (m *membership) setParts(ctx context.Context, own fleet.Set) error {
+	return m.settled(ctx, m.platforms.SetParts(ctx, own))
+}
+
+// settled returns err, the result of changing the detectors' parts. If err is detect.ErrStopped,
+// the detectors still commit the polls under way. Then settled waits for these and returns nil.
+func (m *membership) settled(ctx context.Context, err error) error {
+	if !errors.Is(err, detect.ErrStopped) {
+		return err
+	}
+	select {
+	case <-m.drained:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("streamwatch: polls under way: %w", context.Cause(ctx))
+	}
+}
+
+// Lost stops all work without telling the store. It returns when no batch of the lost term is left
+// to commit. A later commit would carry the next term's fence, and the store would accept it.
+func (m *membership) Lost() {
+	m.count.lost.Add(1)
+	m.lanes.Store(new(fleet.Set))
+	m.dispatcher.Lose()
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), lostWait)
+		err := m.settled(ctx, m.platforms.Lose(ctx))
+		cancel()
+		if err == nil {
+			m.forget(fleet.Set{})
+			return
+		}
+		m.logger.Warn("the node still waits for polls of the lost term to end", "error", err)
+	}
+}
+
+// movedWait is the time assumed for which no node polls a part that moves between two nodes.
+const movedWait = time.Second
+
+// lostWait is how often a node logs that it still waits for polls of a lost term.
+const lostWait = 5 * time.Second
+
+// Hold(true) stops polls and sends, because other nodes may have taken the parts. Hold(false)
+// resumes them.
+func (m *membership) Hold(hold bool) {
+	m.platforms.Hold(hold)
+	m.dispatcher.Hold(hold)
+}
+
+// Budgets returns the calls a second to each source with a limit.
+func (m *membership) Budgets() []node.Budget {
+	var list []node.Budget
+	for name, b := range m.platforms.Budgets() {
+		list = append(list, node.Budget{Name: name, Total: b.Rate, Demand: b.Demand, Targets: b.Accounts})
+	}
+	return list
+}
+
+// Grant sets how many calls a second this node may make to a source.
+func (m *membership) Grant(budget string, rate float64) {
+	m.platforms.SetRates(map[string]float64{budget: rate})
+}
+
+// Signal acts on a hint from another node.
+func (m *membership) Signal(s fleet.Signal) {
+	switch s.Kind {
+	case fleet.SignalDue:
+		lanes := m.lanes.Load()
+		for _, p := range s.Parts {
+			if lanes.Has(p) {
+				m.dispatcher.Wake()
+				return
+			}
+		}
+	case fleet.SignalHead:
+		if m.hub != nil {
+			m.hub.Announce(s.Key, s.N)
+		}
+	case fleet.SignalClosed:
+		source, bucket, _ := strings.Cut(s.Key, "/")
+		m.platforms.CloseBucket(source, bucket, s.Until)
+	case fleet.SignalChanged:
+		m.follower.Wake()
+	case fleet.SignalLook:
+		m.follower.Wake()
+		m.dispatcher.Wake()
+	}
+}
+
+// closed signals to the other nodes until when a source refuses calls of a rate-limit bucket.
+func (m *membership) closed(source, bucket string, until time.Time) {
+	m.node.Send(fleet.Signal{Kind: fleet.SignalClosed, Key: source + "/" + bucket, Until: until})
+}
+
+// elsewhere signals to the other nodes that deliveries of these parts are due.
+func (m *membership) elsewhere(parts []fleet.Part) {
+	m.node.Send(fleet.Signal{Kind: fleet.SignalDue, Parts: parts})
+}
+
+// committed signals new events to the WebSocket hubs of the other nodes.
+func (m *membership) committed(batches []*detect.Batch) {
+	heads := map[string]uint64{}
+	for _, b := range batches {
+		for i := range b.Events {
+			owner := b.Events[i].Source.Owner
+			heads[owner] = max(heads[owner], b.Events[i].Seq)
+		}
+	}
+	for owner, n := range heads {
+		if n > 0 {
+			m.node.Send(fleet.Signal{Kind: fleet.SignalHead, Key: owner, N: n})
+		}
+	}
+}
+
+// Epoch passes the epoch of the store's event numbers to the WebSocket hub. In a new epoch the feed
+// of changes may use numbers again.
+func (m *membership) Epoch(epoch uint64) {
+	if old := m.epoch.Swap(&epoch); old != nil && *old != epoch {
+		m.follower.Restart()
+	}
+	if m.hub != nil {
+		m.hub.SetEpoch(epoch)
 	}
 }

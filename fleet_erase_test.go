@@ -27,8 +27,8 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/check"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage"
@@ -56,7 +56,6 @@ func newForgetting(t *testing.T) *forgetting {
 	w := &forgetting{fleetWorld: newFleetWorld(t, 60), names: enginetest.AccountNames(60), sent: map[string]int{}, keys: map[string]*apikey.Manager{}}
 	w.gone = w.names[:30]
 	w.tune = func(c *streamwatch.Config) {
-		c.Store = slowDesk{c.Store.(*severable)}
 		c.Roles = fetcher.Roles{Search: w.platform}
 		rest, by := c.Webhook.Transport, c.Fleet.Name
 		c.Webhook.Transport = roundTripFunc(func(r *http.Request) (*http.Response, error) {
@@ -77,7 +76,7 @@ func newForgetting(t *testing.T) *forgetting {
 			}
 			return &http.Response{StatusCode: code, Header: http.Header{}, Body: http.NoBody}, nil
 		})
-		keys, err := apikey.NewManager(apikey.Config{Store: w.store.Keys()})
+		keys, err := apikey.NewManager(apikey.Config{Records: w.store.Ports().Records})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,20 +90,6 @@ func newForgetting(t *testing.T) *forgetting {
 		}}
 	}
 	return w
-}
-
-// slowDesk is a store that takes its time for a monitor that is made by a request.
-type slowDesk struct{ *severable }
-
-func (s slowDesk) Monitors() monitor.Store { return slowRequests{s.severable.Monitors()} }
-
-type slowRequests struct{ monitor.Store }
-
-func (s slowRequests) Create(ctx context.Context, m monitor.Monitor) error {
-	if strings.HasPrefix(m.Name, "asked") {
-		<-time.After(300 * time.Millisecond)
-	}
-	return s.Store.Create(ctx, m)
 }
 
 // furnish gives both owners what they can have, through both nodes, and returns the key of
@@ -134,11 +119,8 @@ func (w *forgetting) furnish(nodes []*engine) secret.Value {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		q := fleet.Request{Owner: goes, ID: fmt.Sprint("q", i), Asked: "x", By: n.name, Lease: time.Hour}
-		if _, err := n.Answers().Begin(w.t.Context(), q); err != nil {
-			w.t.Fatal(err)
-		}
-		if err := n.Answers().Finish(w.t.Context(), q, []byte("an answer")); err != nil {
+		name := record.Name{Space: "answer", Owner: goes, ID: fmt.Sprint("q", i)}
+		if _, err := n.State().Swap(w.t.Context(), name, 0, []byte("an answer"), time.Hour); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -292,8 +274,9 @@ func TestFleetErases(t *testing.T) {
 			w.platform.SetSuspended(name, true)
 		}
 		pass(20 * time.Second)
-		underWay := fleet.Request{Owner: goes, ID: "under way", Asked: "x", By: "b", Lease: time.Hour}
-		if _, err := b.Answers().Begin(t.Context(), underWay); err != nil {
+		underWay := record.Name{Space: "answer", Owner: goes, ID: "under way"}
+		version, err := b.State().Swap(t.Context(), underWay, 0, []byte("begun"), time.Hour)
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range nodes {
@@ -322,14 +305,14 @@ func TestFleetErases(t *testing.T) {
 		}
 		nothing := func(when string) {
 			t.Helper()
-			left, err := w.store.Erase(t.Context(), goes, w.targets()...)
+			left, err := w.store.Sweep(t.Context(), goes, w.targets()...)
 			if err != nil || left != (storage.Erased{}) {
 				t.Errorf("%s the store has of the owner %+v, %v", when, left, err)
 			}
 		}
 		nothing("when Erase has returned")
-		if err := b.Answers().Finish(t.Context(), underWay, []byte("late")); !errors.Is(err, fleet.ErrNotBegun) {
-			t.Errorf("an answer that comes after Erase: %v, want fleet.ErrNotBegun", err)
+		if _, err := b.State().Swap(t.Context(), underWay, version, []byte("late"), time.Hour); !errors.Is(err, record.ErrGone) {
+			t.Errorf("an answer that comes after Erase: %v, want record.ErrGone", err)
 		}
 		b.Monitors().Report(goes, w.monitor, w.gone[0], errors.New("late"))
 		pass(5 * time.Second)

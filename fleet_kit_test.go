@@ -20,6 +20,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -171,9 +172,13 @@ func (s *severable) err() error {
 	return nil
 }
 
-func (s *severable) Journal() detect.Journal { return severableJournal{s.Store.Journal(), s} }
-func (s *severable) Outbox() deliver.Outbox  { return severableOutbox{s.Store.Outbox(), s} }
-func (s *severable) Members() fleet.Members  { return severableMembers{s.Store.Members(), s} }
+func (s *severable) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.Journal = severableJournal{p.Journal, s}
+	p.Outbox = severableOutbox{p.Outbox, s}
+	p.Members = severableMembers{p.Members, s}
+	return p
+}
 
 type severableJournal struct {
 	detect.Journal

@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
@@ -157,7 +158,7 @@ func TestFleetChangesThroughAnyNode(t *testing.T) {
 // events are those that the store has of all owners.
 func (w *fleetWorld) events() []uint64 {
 	w.t.Helper()
-	list, err := w.store.Log().Events(w.t.Context(), "", 0, 1_000_000)
+	list, err := w.store.Ports().Log.Events(w.t.Context(), "", 0, 1_000_000)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -168,8 +169,7 @@ func (w *fleetWorld) events() []uint64 {
 	return seqs
 }
 
-// An engine that is alone does not start on the store of a fleet, nor commit to one that
-// became a fleet's.
+// An engine that is alone does not start on the store of a fleet, nor erase there.
 func TestFleetRefusesALoneEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFleetWorld(t, 10)
@@ -180,9 +180,6 @@ func TestFleetRefusesALoneEngine(t *testing.T) {
 		}
 		w.tune = nil
 		nodes := w.start("a")
-		if err := early.Writable(t.Context()); !errors.Is(err, fleet.ErrShared) {
-			t.Errorf("a commit of an engine that is alone, beside a fleet: %v, want fleet.ErrShared", err)
-		}
 		early.stop()
 		w.tune = func(c *streamwatch.Config) { c.Fleet = nil }
 		late := w.engine("late")
@@ -245,7 +242,7 @@ func TestFleetGoesOnBesideABadRecord(t *testing.T) {
 		w.watch(20, nodes...)
 		pass(10 * time.Second)
 		bad := rule.Rule{ID: "rul_bad", Tag: "bad", Query: `((`, Status: rule.Active, Interval: time.Minute, CreatedAt: time.Now(), UpdatedAt: time.Now(), Since: time.Now(), Version: 1}
-		if err := w.store.Rules().Create(t.Context(), bad); err != nil {
+		if err := roles.Rules(w.store.Ports().Records).Create(t.Context(), bad); err != nil {
 			t.Fatal(err)
 		}
 		nodes = append(nodes, w.start("c")...)

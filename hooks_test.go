@@ -29,7 +29,7 @@ func TestHooksThatPanic(t *testing.T) {
 		var log bytes.Buffer
 		store := memory.New(memory.Options{})
 		defer store.Close(context.Background())
-		if err := store.Ledger().Append(t.Context(), billing.Entry{ID: "1", Owner: "acme", Kind: billing.KindTopUp, Amount: 1000 * billing.Credit}); err != nil {
+		if err := store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "1", Owner: "acme", Kind: billing.KindTopUp, Amount: 1000 * billing.Credit}); err != nil {
 			t.Fatal(err)
 		}
 		failed := false

@@ -5,9 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/control"
 )
 
 // cutGrace is how long Shutdown waits for the stages after it has cancelled their contexts.
@@ -83,10 +89,17 @@ func (e *Engine) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := (tracking{e}).all(ctx); err != nil {
+	var clear *fleet.Set
+	if e.fleet != nil { // a node polls nothing until it has parts
+		clear = new(fleet.Set)
+		if err := errors.Join(e.platforms.SetParts(ctx, fleet.Set{}), e.dispatcher.SetParts(ctx, fleet.Set{})); err != nil {
+			return err
+		}
+	}
+	if err := e.follower.Reread(ctx, func(ctx context.Context) error { return e.reread(ctx, control.Start{Spread: true}, clear) }); err != nil {
 		return err
 	}
-	if err := checkSeals(ctx, e); err != nil {
+	if err := e.checkSeals(ctx); err != nil {
 		return err
 	}
 	if e.fleet != nil {
@@ -114,7 +127,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
 	run("monitors", nil, e.monitors.Run)
 	run("rules", nil, e.rules.Run)
-	run("endpoints", nil, reconciler{e}.run)
+	run("records", nil, e.follower.Run)
+	run("endpoints", nil, e.watchEndpoints)
 	return nil
 }
 
@@ -204,4 +218,115 @@ func (e *Engine) Run(ctx context.Context) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.ShutdownTimeout)
 	defer cancel()
 	return e.Shutdown(stop)
+}
+
+// ErrNotStarted is returned by Ready before Start has returned.
+var ErrNotStarted = errors.New("streamwatch: engine is not started")
+
+// ErrNoContact is returned by Ready if the node has not reached the store for a long time. Other
+// nodes may have taken over its work.
+var ErrNoContact = errors.New("streamwatch: the node has no contact with its fleet")
+
+// Ready returns nil while the engine works, from the return of Start until Shutdown begins.
+// Otherwise it returns ErrNotStarted, ErrNotRunning, ErrNoContact, or an error that wraps
+// deliver.ErrSealed. The last one names endpoints with secrets that Config.Sealer cannot decrypt:
+// their deliveries wait for the key. Ready is meant for a readiness probe. It does not call the
+// Store, and does not block.
+func (e *Engine) Ready() error {
+	switch e.life.current() {
+	case fresh:
+		return ErrNotStarted
+	case ended:
+		return ErrNotRunning
+	}
+	if e.fleet != nil && !e.fleet.node.State().Trusted {
+		return ErrNoContact
+	}
+	if err := e.sealed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// sealsEvery is how often endpoints with secrets that cannot be decrypted are checked again.
+// Another process may have deleted them, or encrypted their secrets again.
+const sealsEvery = time.Minute
+
+// watchEndpoints begins the replays that a dead process did not begin, and then checks again which
+// endpoints cannot be decrypted, until ctx ends.
+func (e *Engine) watchEndpoints(ctx context.Context) error {
+	if err := e.beginReplays(ctx); err != nil && ctx.Err() == nil {
+		e.cfg.Logger.Error("cannot begin the replays of new endpoints: they begin at the next start", "error", err)
+	}
+	tick := time.NewTicker(sealsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if e.sealed.Load() == nil {
+			continue
+		}
+		if err := e.checkSeals(ctx); err != nil && ctx.Err() == nil {
+			e.cfg.Logger.Error("cannot read endpoints", "error", err)
+		}
+	}
+}
+
+// beginReplays begins the missing replays of endpoints that were created with From. If another
+// process does so at the same time, that does no harm. A paused or disabled endpoint gets none.
+func (e *Engine) beginReplays(ctx context.Context) error {
+	var list []deliver.Endpoint
+	err := endpoints.NewStore(e.store.Ports().Records, nil).Scan(ctx, func(ep deliver.Endpoint) error {
+		if !ep.From.IsZero() {
+			list = append(list, ep)
+		}
+		return nil
+	})
+	for _, ep := range list {
+		_, rerr := e.store.Ports().Replays.Get(ctx, ep.Source.Owner, ep.ID)
+		if errors.Is(rerr, deliver.ErrReplayNotFound) {
+			_, rerr = e.endpoints.Replay(ctx, ep.Source.Owner, ep.ID, ep.From, time.Time{})
+		}
+		var refused *deliver.FieldError
+		if !errors.As(rerr, &refused) && !errors.Is(rerr, deliver.ErrEndpointNotFound) {
+			err = errors.Join(err, rerr)
+		}
+	}
+	return err
+}
+
+// maxNamed is how many endpoints an error names at most.
+const maxNamed = 10
+
+// checkSeals records for Ready which endpoints cannot be decrypted, and logs changes.
+func (e *Engine) checkSeals(ctx context.Context) error {
+	list, err := e.endpoints.Sealed(ctx)
+	if err != nil {
+		return fmt.Errorf("streamwatch: read endpoints: %w", err)
+	}
+	before := e.sealed.Load()
+	if len(list) == 0 {
+		e.sealed.Store(nil)
+		if before != nil {
+			e.cfg.Logger.Info("all endpoints can be decrypted")
+		}
+		return nil
+	}
+	var names []string
+	for _, ep := range list[:min(len(list), maxNamed)] {
+		names = append(names, ep.ID)
+	}
+	if len(list) > maxNamed {
+		names = append(names, "…")
+	}
+	err = fmt.Errorf("streamwatch: nothing is sent to %d endpoints (%s): start with the key that encrypted their secrets: %w",
+		len(list), strings.Join(names, ", "), deliver.ErrSealed)
+	e.sealed.Store(&err)
+	if before == nil || (*before).Error() != err.Error() {
+		e.cfg.Logger.Error("endpoints cannot be decrypted: their deliveries wait for the key", "endpoints", len(list), "error", err)
+	}
+	return nil
 }

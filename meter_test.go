@@ -36,7 +36,7 @@ func TestEngineChargesPausesAndResumes(t *testing.T) {
 			Thresholds:  []billing.Credits{75 * billing.Credit},
 			OnThreshold: func(th billing.Threshold) { told = append(told, th.Mark) },
 		}})
-		credit(t, store.Ledger(), "invoice 1", 80) // of 1,667 a day: some 9 minutes, and the hour that stays
+		credit(t, store.Ports().Ledger, "invoice 1", 80) // of 1,667 a day: some 9 minutes, and the hour that stays
 		c := create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}, PollInterval: 5 * time.Second})
 		if err := e.Start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestEngineChargesPausesAndResumes(t *testing.T) {
 		if got := in.ids(); len(got) != before {
 			t.Errorf("paused, and delivered %v", got)
 		}
-		credit(t, store.Ledger(), "invoice 2", 1000)
+		credit(t, store.Ports().Ledger, "invoice 2", 1000)
 		pass(2 * time.Minute)
 		if got := status(); got != "active" {
 			t.Errorf("a minute after a top-up it is %s", got)
@@ -84,7 +84,7 @@ func TestEngineChargesPausesAndResumes(t *testing.T) {
 			t.Error(err)
 		}
 		balance := func() billing.Credits {
-			b, err := store.Ledger().Balance(context.Background(), "acme")
+			b, err := store.Ports().Ledger.Balance(context.Background(), "acme")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,9 +122,9 @@ func TestOwnersHaveTheLastWord(t *testing.T) {
 				store := memory.New(memory.Options{})
 				e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}),
 					Store: store, Billing: &billing.MeterConfig{}})
-				credit(t, store.Ledger(), "for the creation", 70)
+				credit(t, store.Ports().Ledger, "for the creation", 70)
 				c := create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}})
-				credit(t, store.Ledger(), "spent meanwhile", -70)
+				credit(t, store.Ports().Ledger, "spent meanwhile", -70)
 				if err := e.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -135,7 +135,7 @@ func TestOwnersHaveTheLastWord(t *testing.T) {
 				if err := row.do(t.Context(), e, c.ID); err != nil {
 					t.Fatal(err)
 				}
-				credit(t, store.Ledger(), "invoice", 1000)
+				credit(t, store.Ports().Ledger, "invoice", 1000)
 				pass(3 * time.Minute)
 				m, err := e.Monitors().Get(t.Context(), "acme", c.ID)
 				got := string(m.Status) + " " + m.StatusReason

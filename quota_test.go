@@ -14,8 +14,10 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // wantsQuota fails unless err names the quota and its figures.
@@ -30,12 +32,18 @@ func wantsQuota(t *testing.T, err error, want streamwatch.QuotaError) {
 // Creations at the same time do not exceed a quota, whatever they create.
 func TestQuotasHoldForParallelCreations(t *testing.T) {
 	const limit, tries = 5, 20
+	store := memory.New(memory.Options{})
 	e := newEngine(t, streamwatch.Config{
-		Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}),
-		Quotas:  streamwatch.Quotas{Monitors: limit, Rules: limit, Endpoints: limit + 2},
+		Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: store,
+		Quotas: streamwatch.Quotas{Monitors: limit, Rules: limit, Endpoints: limit + 2},
 	})
 	ctx := t.Context()
-	src := deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_x", Owner: "hooks"}
+	for _, owner := range []string{"ann", "bob"} {
+		m := monitor.Monitor{ID: "mon_of_" + owner, Owner: "hooks of " + owner, Status: monitor.Paused}
+		if err := roles.Monitors(store.Ports().Records).Create(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, do := range map[string]func(owner string, n int) error{
 		"monitors": func(owner string, n int) error {
 			_, err := e.Monitors().Create(ctx, monitor.CreateRequest{Owner: owner, Name: fmt.Sprint(n), Usernames: []string{"nasa"}})
@@ -46,9 +54,8 @@ func TestQuotasHoldForParallelCreations(t *testing.T) {
 			return err
 		},
 		"endpoints": func(owner string, n int) error {
-			s := src
-			s.Owner = owner
-			_, err := e.Endpoints().Create(ctx, endpoints.NewEndpoint{Source: s, URL: fmt.Sprintf("https://hooks.example.com/%d", n)})
+			src := deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_of_" + owner, Owner: "hooks of " + owner}
+			_, err := e.Endpoints().Create(ctx, endpoints.NewEndpoint{Source: src, URL: fmt.Sprintf("https://hooks.example.com/%d", n)})
 			return err
 		},
 	} {

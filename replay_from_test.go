@@ -2,6 +2,7 @@ package streamwatch_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -20,7 +22,24 @@ import (
 // noReplays is the store of a process that dies before it has stored a replay.
 type noReplays struct{ storage.Store }
 
-func (s noReplays) Replays() deliver.Replays { return deadReplays{s.Store.Replays()} }
+func (s noReplays) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.Replays = deadReplays{p.Replays}
+	return p
+}
+
+var errDied = errors.New("the process died")
+
+// dies runs what ends in the death of its process.
+func dies(t *testing.T, do func()) {
+	t.Helper()
+	defer func() {
+		if v := recover(); v != errDied {
+			t.Fatalf("it ended with %v, want the death of the process", v)
+		}
+	}()
+	do()
+}
 
 type deadReplays struct{ deliver.Replays }
 
@@ -46,11 +65,11 @@ func TestFromOfADeadProcess(t *testing.T) {
 		before := time.Now()
 		for _, id := range []string{"1", "2"} {
 			ev := deliver.Event{ID: deliver.EventID(m.ID, id), Source: src, TweetID: id, DetectedAt: before, PublishedAt: before, Body: []byte("{}")}
-			if err := store.Journal().Commit(t.Context(), []*detect.Batch{{Events: []deliver.Event{ev}}}); err != nil {
+			if err := store.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Events: []deliver.Event{ev}}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		n := endpoints.NewEndpoint{Source: src, URL: firstURL, From: before, Bound: true}
+		n := endpoints.NewEndpoint{Source: src, URL: firstURL, From: before}
 		dies(t, func() { _, _ = engine(noReplays{store}).Endpoints().Create(t.Context(), n) })
 		for range 2 {
 			e := engine(store)
@@ -75,7 +94,7 @@ func TestFromOfADeadProcess(t *testing.T) {
 func onlyEndpointOf(t *testing.T, s storage.Store) (only deliver.Endpoint) {
 	t.Helper()
 	n := 0
-	if err := s.Endpoints().Scan(t.Context(), func(e deliver.Endpoint) error { only = e; n++; return nil }); err != nil || n != 1 {
+	if err := roles.Endpoints(s.Ports().Records).Scan(t.Context(), func(e deliver.Endpoint) error { only = e; n++; return nil }); err != nil || n != 1 {
 		t.Fatalf("%d endpoints, %v: want one", n, err)
 	}
 	return only

@@ -320,7 +320,7 @@ func TestRulesAreCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRuleWorld(t, func(c *streamwatch.Config) { c.Billing = &billing.MeterConfig{} })
 		defer func() { w.stop() }()
-		credit(t, w.store.Ledger(), "invoice 1", 80) // of 1,500 a day: 62.5 an hour
+		credit(t, w.store.Ports().Ledger, "invoice 1", 80) // of 1,500 a day: 62.5 an hour
 		r := createRule(t, w.e, rule.CreateRequest{Owner: "acme", Query: "moon", Interval: time.Minute})
 		wants := func(when string, status rule.Status, reason string) {
 			t.Helper()
@@ -337,11 +337,11 @@ func TestRulesAreCharged(t *testing.T) {
 		w.Post("nasa", "moon while it is paused")
 		pass(5 * time.Hour)
 		w.wants(t, "paused rule", r.ID, "moon while it runs")
-		credit(t, w.store.Ledger(), "invoice 2", 1000)
+		credit(t, w.store.Ports().Ledger, "invoice 2", 1000)
 		pass(3 * time.Minute)
 		wants("after a top-up", rule.Active, "")
 		w.wants(t, "rule", r.ID, "moon while it runs", "moon while it is paused")
-		page, err := w.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", SourceID: r.ID})
+		page, err := w.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme", SourceID: r.ID})
 		if err != nil || page.Total < 15 || page.Total > 25 || page.Entries[0].SourceName != "moon" {
 			t.Errorf("%d charges %v", page.Total, err)
 		}

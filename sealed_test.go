@@ -19,6 +19,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/internal/heard"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -60,7 +61,7 @@ func TestSealerKeepsSecretsFromTheStore(t *testing.T) {
 		if err := e.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		stored, err := store.Endpoints().List(t.Context(), "", m.ID)
+		stored, err := roles.Endpoints(store.Ports().Records).List(t.Context(), "", m.ID)
 		if err != nil || len(stored) != 1 || len(stored[0].OldSecrets) != 1 {
 			t.Fatalf("%+v, %v", stored, err)
 		}
@@ -159,7 +160,7 @@ func TestSealedDatabaseWithoutItsKey(t *testing.T) {
 				if err := e.Shutdown(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				got, err := store.Log().Deliveries(t.Context(), deliver.LogQuery{})
+				got, err := store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{})
 				if err != nil || len(got.Entries) != 1 || got.Entries[0].State != deliver.StatePending || sent > 0 {
 					t.Fatalf("%d requests, log %+v, %v: want none, and a delivery that is pending", sent, got.Entries, err)
 				}
@@ -188,7 +189,7 @@ func TestReadyOnceSealedEndpointsAreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(memory.Options{})
 		ep := deliver.Endpoint{ID: "whk_1", Source: deliver.Source{Kind: deliver.SourceMonitor, ID: "m"}, URL: "https://hooks.example.com/", Secret: "sealed:k:xyz"}
-		if err := store.Endpoints().Create(t.Context(), ep); err != nil {
+		if err := roles.Endpoints(store.Ports().Records).Create(t.Context(), ep); err != nil {
 			t.Fatal(err)
 		}
 		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: store})

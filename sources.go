@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/platforms"
@@ -103,82 +104,83 @@ func (c *Config) checkClaims(tuned detect.Config, shortest time.Duration) error 
 	return nil
 }
 
-// sources has the Engine's internal methods for its sources.
-type sources struct{ e *Engine }
-
-// add creates a detector for each source. Each detector gets a copy of deps, completed for its
-// source.
-func (s sources) add(tuned detect.Config, deps detect.Deps) error {
-	e := s.e
-	commits := platforms.NewCommits(e.dispatcher.Enqueue)
+// newDetectors makes a detector for each source. Each detector gets a copy of deps, completed for its
+// source. enqueue gets the deliveries of commits. m is nil without a fleet.
+func (c *Config) newDetectors(tuned detect.Config, deps detect.Deps, enqueue func([]deliver.Delivery), onTrouble func(detect.Trouble), m *membership) (*platforms.Set, error) {
+	commits := platforms.NewCommits(enqueue)
 	journal := deps.Journal
 	var list []platforms.Platform
-	for _, src := range e.cfg.allSources(tuned) {
+	for _, src := range c.allSources(tuned) {
 		own := deps
-		own.Platform, own.Fetcher, own.Roles, own.Logger = src.Name, src.Fetcher, src.Roles, e.cfg.Logger
+		own.Platform, own.Fetcher, own.Roles, own.Logger = src.Name, src.Fetcher, src.Roles, c.Logger
 		own.Journal, own.OnCommit = commits.Of(src.Name, journal)
-		own.OnGap, own.OnTrouble = e.cfg.OnGap, managers{e}.reportTrouble
-		if e.fleet != nil {
-			own.Node = e.fleet.name
-			own.OnClosed = func(bucket string, until time.Time) { e.fleet.closed(src.Name, bucket, until) }
+		own.OnGap, own.OnTrouble = c.OnGap, onTrouble
+		if m != nil {
+			own.Node = m.name
+			own.OnClosed = func(bucket string, until time.Time) { m.closed(src.Name, bucket, until) }
 		}
 		if src.Name != "" {
-			own.Logger = e.cfg.Logger.With("source", src.Name)
+			own.Logger = c.Logger.With("source", src.Name)
 			own.OnTrouble = func(t detect.Trouble) {
 				if t.Username != "" {
 					t.Username = src.Name + ":" + t.Username
 				}
-				managers{e}.reportTrouble(t)
+				onTrouble(t)
 			}
-			if e.cfg.OnGap != nil {
+			if c.OnGap != nil {
 				own.OnGap = func(g detect.Gap) {
 					g.Target = src.Name + "/" + g.Target
-					e.cfg.OnGap(g)
+					c.OnGap(g)
 				}
 			}
 		}
 		d, err := detect.New(src.Detect, own)
 		if err != nil && src.Name != "" {
-			return fmt.Errorf("field Sources of %q: %w", src.Name, err)
+			return nil, fmt.Errorf("field Sources of %q: %w", src.Name, err)
 		} else if err != nil {
-			return err
+			return nil, err
 		}
 		list = append(list, platforms.Platform{Name: src.Name, Detector: d, Pace: src.Detect.Pace, CheckAccount: src.CheckAccount})
 	}
-	e.platforms = platforms.New(list)
-	return nil
+	return platforms.New(list), nil
 }
 
-// names returns the names that are allowed as rule.Rule.Platform.
-func (s sources) names() (names []string) {
-	for i := range s.e.cfg.Sources {
-		names = append(names, s.e.cfg.Sources[i].Name)
+// sourceNames returns the names that are allowed as rule.Rule.Platform.
+func (c *Config) sourceNames() (names []string) {
+	for i := range c.Sources {
+		names = append(names, c.Sources[i].Name)
 	}
 	return names
 }
 
 // paced reports whether budgets set the pace of all sources. Monitors then need no interval.
-func (s sources) paced() bool {
-	return !slices.ContainsFunc(s.e.cfg.allSources(s.e.cfg.Detect), func(s Source) bool { return s.Detect.Pace == detect.PaceInterval })
+func (c *Config) paced() bool {
+	return !slices.ContainsFunc(c.allSources(c.Detect), func(s Source) bool { return s.Detect.Pace == detect.PaceInterval })
+}
+
+// accountNames knows the names of accounts on all sources.
+type accountNames struct {
+	platforms *platforms.Set
+	sources   []string
 }
 
 // canonical returns the full name of an account. If the account's source has a name, that is
 // "source:account", even if the caller omitted the source.
-func (s sources) canonical(account string) string {
-	p, name := s.e.platforms.Split(account)
+func (n accountNames) canonical(account string) string {
+	p, name := n.platforms.Split(account)
 	return p.Full(strings.TrimPrefix(name, "@"))
 }
 
-// checkAccount returns an error if the account's source can have no account of that name.
-func (s sources) checkAccount(account string) error {
-	p, name := s.e.platforms.Split(account)
+// check returns an error if the account's source can have no account of that name.
+func (n accountNames) check(account string) error {
+	p, name := n.platforms.Split(account)
 	switch {
 	case name == "":
 		return errors.New("an account name after the name of the source")
 	case p.CheckAccount != nil:
 		return p.CheckAccount(name)
-	case len(s.e.cfg.Sources) > 0 && strings.Contains(name, ":") && !strings.HasPrefix(name, "did:"):
-		return fmt.Errorf("an account name, alone or after the name of a source (%s) and a colon", strings.Join(s.names(), ", "))
+	case len(n.sources) > 0 && strings.Contains(name, ":") && !strings.HasPrefix(name, "did:"):
+		return fmt.Errorf("an account name, alone or after the name of a source (%s) and a colon", strings.Join(n.sources, ", "))
 	}
 	return nil
 }

@@ -63,7 +63,11 @@ type noting struct {
 	held *[]time.Duration
 }
 
-func (n noting) Journal() detect.Journal { return notingJournal{n.Store.Journal(), n.held} }
+func (n noting) Ports() storage.Ports {
+	p := n.Store.Ports()
+	p.Journal = notingJournal{p.Journal, n.held}
+	return p
+}
 
 type notingJournal struct {
 	detect.Journal

@@ -1,9 +1,7 @@
 package streamwatch_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +14,6 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
-	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -156,28 +153,6 @@ func TestWebhookURLFollowsItsEndpoint(t *testing.T) {
 	}
 }
 
-// A new secret makes no webhook either where the record says that there is one.
-func TestNewSecretWithoutItsWebhook(t *testing.T) {
-	for _, of := range webhooksOf {
-		t.Run(string(of.kind), func(t *testing.T) {
-			store := memory.New(memory.Options{})
-			e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store})
-			id := of.create(t, e, firstURL)
-			if err := store.Endpoints().Delete(t.Context(), "", onlyEndpoint(t, e, id).ID); err != nil {
-				t.Fatal(err)
-			}
-			key := secret.Value("a-new-secret-of-32-characters-or-so")
-			var field *deliver.FieldError
-			if err := of.update(t, e, id, nil, &key); !errors.As(err, &field) || field.Field != "webhook_secret" {
-				t.Errorf("Update = %v, want a *deliver.FieldError of webhook_secret", err)
-			}
-			if n := len(endpointsOf(t, e, id)); n != 0 {
-				t.Errorf("%d endpoints, want none", n)
-			}
-		})
-	}
-}
-
 // A webhook that was made by itself stays as it is when the monitor or rule, which shows none,
 // gets a webhook_url and loses it again, and is not shown after a restart.
 func TestWebhookOfItsOwnIsLeftAlone(t *testing.T) {
@@ -190,7 +165,7 @@ func TestWebhookOfItsOwnIsLeftAlone(t *testing.T) {
 				}
 				e := engine()
 				id := of.create(t, e, "")
-				own, err := e.Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: deliver.Source{Kind: of.kind, ID: id}, URL: firstURL, Bound: true})
+				own, err := e.Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: deliver.Source{Kind: of.kind, ID: id}, URL: firstURL})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -224,170 +199,5 @@ func TestWebhookOfItsOwnIsLeftAlone(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// deadStore is a store whose process dies at a call: nothing after it is done.
-type deadStore struct {
-	storage.Store
-	monitors func(monitor.Store) monitor.Store
-	rules    func(rule.Store) rule.Store
-}
-
-func (s deadStore) Monitors() monitor.Store { return s.monitors(s.Store.Monitors()) }
-func (s deadStore) Rules() rule.Store       { return s.rules(s.Store.Rules()) }
-
-var errDied = errors.New("the process died")
-
-type deadMonitors struct{ monitor.Store }
-
-func (s deadMonitors) Update(ctx context.Context, m monitor.Monitor) error {
-	if err := s.Store.Update(ctx, m); err != nil {
-		return err
-	}
-	panic(errDied)
-}
-
-func (deadMonitors) Create(context.Context, monitor.Monitor) error    { panic(errDied) }
-func (deadMonitors) Delete(_ context.Context, owner, id string) error { panic(errDied) }
-
-type deadRules struct{ rule.Store }
-
-func (s deadRules) Update(ctx context.Context, r rule.Rule) error {
-	if err := s.Store.Update(ctx, r); err != nil {
-		return err
-	}
-	panic(errDied)
-}
-
-func (deadRules) Create(context.Context, rule.Rule) error          { panic(errDied) }
-func (deadRules) Delete(_ context.Context, owner, id string) error { panic(errDied) }
-
-// dies runs what ends in the death of its process.
-func dies(t *testing.T, do func()) {
-	t.Helper()
-	defer func() {
-		if v := recover(); v != errDied {
-			t.Fatalf("it ended with %v, want the death of the process", v)
-		}
-	}()
-	do()
-}
-
-// A process dies between the parts of a creation or a deletion. The next one removes
-// the endpoint of what was not created, and what stayed shows no webhook that is gone.
-func TestHalvesOfADeadProcess(t *testing.T) {
-	for _, of := range webhooksOf {
-		t.Run(string(of.kind), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(memory.Options{})
-				platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-				engine := func(s storage.Store) *streamwatch.Engine {
-					return newEngine(t, streamwatch.Config{Fetcher: platform, Store: s})
-				}
-				dead := func() *streamwatch.Engine {
-					return engine(deadStore{store, func(s monitor.Store) monitor.Store { return deadMonitors{s} }, func(s rule.Store) rule.Store { return deadRules{s} }})
-				}
-				dies(t, func() { of.create(t, dead(), firstURL) })
-				whole := of.create(t, engine(store), firstURL)
-				left := 0
-				if err := store.Endpoints().Scan(t.Context(), func(deliver.Endpoint) error { left++; return nil }); err != nil || left != 2 {
-					t.Fatalf("%d endpoints, %v: want one of a source that was never created, too", left, err)
-				}
-				byDesign, err := engine(store).Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: deliver.Source{Kind: of.kind, ID: "elsewhere"}, URL: firstURL})
-				if err != nil {
-					t.Fatal(err)
-				}
-				e := engine(store)
-				if err := e.Start(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				// Another process is creating one just now.
-				underWay := deliver.Endpoint{ID: "whk_under_way", Bound: true, URL: firstURL, Secret: "x", Source: deliver.Source{Kind: of.kind, ID: "under way"}}
-				pass(10 * time.Second)
-				if err := store.Endpoints().Create(t.Context(), underWay); err != nil {
-					t.Fatal(err)
-				}
-				pass(5 * time.Minute)
-				if err := e.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				var ids []string
-				if err := store.Endpoints().Scan(t.Context(), func(ep deliver.Endpoint) error { ids = append(ids, ep.ID); return nil }); err != nil {
-					t.Fatal(err)
-				}
-				if want := []string{onlyEndpoint(t, e, whole).ID, byDesign.ID, underWay.ID}; strings.Join(ids, " ") != strings.Join(want, " ") {
-					t.Errorf("endpoints %q, want %q", ids, want)
-				}
-				if url, _ := of.shows(t, e, whole); url != firstURL {
-					t.Errorf("webhook_url %q of what is whole", url)
-				}
-
-				dies(t, func() { of.remove(t, dead(), whole) })
-				e = engine(store)
-				if err := e.Start(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				pass(5 * time.Minute)
-				if url, set := of.shows(t, e, whole); url != "" || set {
-					t.Errorf("webhook_url %q, webhook_secret_set %t after a deletion that died when the endpoint was gone", url, set)
-				}
-				if err := of.remove(t, e, whole); err != nil {
-					t.Errorf("the deletion again: %v", err)
-				}
-				if err := e.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			})
-		})
-	}
-}
-
-// A process dies when a change of webhook_url is stored and its endpoint is as it was.
-// The next one shows the endpoint there is, and the same change again before that makes
-// no second endpoint.
-func TestHalfAChangeOfAWebhookURL(t *testing.T) {
-	for _, of := range webhooksOf {
-		for _, to := range []string{otherURL, ""} {
-			t.Run(fmt.Sprintf("%s to %q", of.kind, to), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := memory.New(memory.Options{})
-					platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-					engine := func(s storage.Store) *streamwatch.Engine {
-						return newEngine(t, streamwatch.Config{Fetcher: platform, Store: s})
-					}
-					dead := deadStore{store, func(s monitor.Store) monitor.Store { return deadMonitors{s} }, func(s rule.Store) rule.Store { return deadRules{s} }}
-					id := of.create(t, engine(store), firstURL)
-					dies(t, func() { of.update(t, engine(dead), id, &to, nil) })
-					e := engine(store)
-					if url, _ := of.shows(t, e, id); url != to {
-						t.Fatalf("webhook_url %q, want the %q that the change stored", url, to)
-					}
-					if err := e.Start(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					pass(5 * time.Minute)
-					if url, set := of.shows(t, e, id); url != firstURL || !set || onlyEndpoint(t, e, id).URL != firstURL {
-						t.Errorf("webhook_url %q, webhook_secret_set %t, endpoint %q, want all of %q", url, set, onlyEndpoint(t, e, id).URL, firstURL)
-					}
-					if err := e.Shutdown(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-
-					dies(t, func() { of.update(t, engine(dead), id, &to, nil) })
-					e = engine(store)
-					if err := of.update(t, e, id, &to, nil); err != nil {
-						t.Fatal(err)
-					}
-					var urls []string
-					for _, ep := range endpointsOf(t, e, id) {
-						urls = append(urls, ep.URL)
-					}
-					if url, _ := of.shows(t, e, id); url != to || strings.Join(urls, " ") != to {
-						t.Errorf("webhook_url %q, endpoints %q after the change again, want %q and no other", url, urls, to)
-					}
-				})
-			})
-		}
 	}
 }

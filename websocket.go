@@ -15,33 +15,24 @@ import (
 // Config.WebSocket. Engine.Shutdown closes its connections after the last event.
 func (e *Engine) WebSocket() *wshub.Hub { return e.hub }
 
-// addHub creates the hub. It wraps the journal to pass each commit to the hub. It also makes the
-// hub the sender of deliveries to WebSocket clients.
-func addHub(e *Engine, deps *detect.Deps, senders map[string]deliver.Sender) (err error) {
-	if e.cfg.WebSocket == nil {
-		return nil
+// newHub returns the hub, nil without Config.WebSocket. has reports whether an owner has a monitor or
+// rule. m is nil without a fleet.
+func (c *Config) newHub(log deliver.Log, has func(ctx context.Context, owner string, kind deliver.SourceKind, id string) (bool, error), m *membership) (*wshub.Hub, error) {
+	if c.WebSocket == nil {
+		return nil, nil
 	}
-	o := *e.cfg.WebSocket
-	o.Events, o.Has, o.Logger = e.store.Log(), managers{e}.has, e.cfg.Logger
-	if e.fleet != nil {
+	o := *c.WebSocket
+	o.Events, o.Has, o.Logger = log, has, c.Logger
+	if m != nil {
 		if o.CatchUp == 0 {
 			o.CatchUp = time.Second // signals for other nodes' commits may be lost
 		}
-		o.OnLost = func() { e.fleet.node.LostTail() }
+		o.OnLost = func() { m.node.LostTail() }
 	}
 	if o.MaxPerOwner == 0 {
-		o.MaxPerOwner = e.cfg.Quotas.Connections
+		o.MaxPerOwner = c.Quotas.Connections
 	}
-	if e.hub, err = wshub.New(o); err != nil {
-		return err
-	}
-	deps.Journal = announced{deps.Journal, e.hub}
-	rest := senders[deliver.SchemeHandler]
-	if rest == nil {
-		rest = deliver.Handlers{}
-	}
-	senders[deliver.SchemeHandler] = inProcess{e.hub, rest}
-	return nil
+	return wshub.New(o)
 }
 
 // setEpoch passes the epoch of the store's event numbers to the hub. In a fleet the node does
@@ -50,7 +41,7 @@ func (e *Engine) setEpoch(ctx context.Context) error {
 	if e.hub == nil {
 		return nil
 	}
-	epoch, err := e.store.Log().Epoch(ctx)
+	epoch, err := e.store.Ports().Log.Epoch(ctx)
 	if err != nil {
 		return fmt.Errorf("streamwatch: read the epoch of event numbers: %w", err)
 	}
@@ -98,6 +89,9 @@ type inProcess struct {
 func (s inProcess) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 	if wshub.IsDelivery(d.EndpointID) {
 		return s.hub.Send(ctx, d)
+	}
+	if s.rest == nil {
+		return deliver.Handlers{}.Send(ctx, d)
 	}
 	return s.rest.Send(ctx, d)
 }

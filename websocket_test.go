@@ -30,7 +30,11 @@ type failing struct {
 	commits atomic.Int32
 }
 
-func (f *failing) Journal() detect.Journal { return failingJournal{f.Store.Journal(), f} }
+func (f *failing) Ports() storage.Ports {
+	p := f.Store.Ports()
+	p.Journal = failingJournal{p.Journal, f}
+	return p
+}
 
 type failingJournal struct {
 	detect.Journal

@@ -14,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -25,8 +26,13 @@ type fullDisk struct {
 	commits     atomic.Int32 // those that were asked for
 }
 
-func (f *fullDisk) Journal() detect.Journal { return fullJournal{f.Store.Journal(), f} }
-func (f *fullDisk) Outbox() deliver.Outbox  { return fullOutbox{f.Store.Outbox(), f} }
+func (f *fullDisk) Ports() storage.Ports {
+	p := f.Store.Ports()
+	p.Journal = fullJournal{p.Journal, f}
+	p.Outbox = fullOutbox{p.Outbox, f}
+	p.State = fullState{p.State, f}
+	return p
+}
 
 func (f *fullDisk) write(ctx context.Context, do func() error) error {
 	if f.hangs.Load() {
@@ -47,6 +53,17 @@ type fullJournal struct {
 func (j fullJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	j.f.commits.Add(1)
 	return j.f.write(ctx, func() error { return j.Journal.Commit(ctx, batches) })
+}
+
+type fullState struct {
+	record.State
+	f *fullDisk
+}
+
+func (s fullState) Swap(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (after uint64, err error) {
+	s.f.commits.Add(1)
+	err = s.f.write(ctx, func() (err error) { after, err = s.State.Swap(ctx, n, version, value, ttl); return err })
+	return after, err
 }
 
 type fullOutbox struct {

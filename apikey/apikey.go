@@ -29,16 +29,12 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, key secret.Value) (Principal, error)
 }
 
-// Errors of a Store, a Manager and an Authenticator.
+// Errors of a Manager and an Authenticator.
 var (
 	// ErrInvalid: the key is unknown, malformed, expired or revoked.
 	ErrInvalid = errors.New("apikey: invalid key")
 	// ErrNotFound: the owner has no such key.
 	ErrNotFound = errors.New("apikey: not found")
-	// ErrDuplicate: another key has the id or the Lookup.
-	ErrDuplicate = errors.New("apikey: id or hash already in use")
-	// ErrConflict: the record has been changed since it was read.
-	ErrConflict = errors.New("apikey: changed since it was read")
 	// ErrTooMany: the owner already has Config.MaxKeys valid keys.
 	ErrTooMany = errors.New("apikey: too many keys")
 )
@@ -46,7 +42,7 @@ var (
 // FieldError reports a field with a value that is not allowed.
 type FieldError = invalid.FieldError
 
-// Key is the record of a key. It does not contain the key itself.
+// Key is what is stored of a key. It does not contain the key itself.
 type Key struct {
 	ID    string
 	Owner string
@@ -63,37 +59,10 @@ type Key struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // the first moment at which the key is invalid; zero for never
 	RevokedAt time.Time // zero if the key was not revoked
-	// Version counts changes: see Store.Update.
-	Version int64
+	Version   int64     // counts changes, from 1
 }
-
-// Lookup returns the first 8 bytes of the key's hash, as 16 hexadecimal digits. A store finds
-// keys by Lookup.
-func (k Key) Lookup() string { return k.Hash[:min(lookupLen, len(k.Hash))] }
-
-const lookupLen = 16
 
 // Valid reports whether the key is neither revoked nor expired at now.
 func (k Key) Valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
-}
-
-// Store stores keys. Every method is safe for concurrent use. The requirements of storage.Store
-// for all ports apply as well. Get, Update and Delete return ErrNotFound if the owner has no key
-// with the id.
-type Store interface {
-	// Create adds k with its Version. It returns ErrDuplicate if any key of any owner
-	// has the id or the Lookup.
-	Create(ctx context.Context, k Key) error
-	Get(ctx context.Context, owner, id string) (Key, error)
-	// Find returns the key with this Lookup, of any owner, or ErrNotFound. The caller
-	// must compare the rest of the hash.
-	Find(ctx context.Context, lookup string) (Key, error)
-	// List returns all of an owner's keys in the order of their Create calls.
-	List(ctx context.Context, owner string) ([]Key, error)
-	// Update replaces every field except Hash if the stored Version equals k.Version,
-	// and stores k.Version+1. Otherwise it returns ErrConflict.
-	Update(ctx context.Context, k Key) error
-	// Delete removes the key and frees its id and Lookup.
-	Delete(ctx context.Context, owner, id string) error
 }

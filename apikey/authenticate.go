@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -27,7 +29,7 @@ func (m *Manager) Authenticate(ctx context.Context, key secret.Value) (Principal
 	if valid := k.Valid(m.cfg.Now()); !same || !valid {
 		return Principal{}, ErrInvalid
 	}
-	return Principal{Owner: k.Owner, KeyID: k.ID, Tier: k.Tier, Scope: k.Scope.orDefault(), RatePerMinute: k.RatePerMinute}, nil
+	return Principal{Owner: k.Owner, KeyID: k.ID, Tier: k.Tier, Scope: k.Scope, RatePerMinute: k.RatePerMinute}, nil
 }
 
 // find returns the key with the hash, or an empty Key if there is none.
@@ -37,9 +39,12 @@ func (m *Manager) find(ctx context.Context, hash string) (Key, error) {
 	if ok {
 		return k, nil
 	}
-	k, err := m.cfg.Store.Find(ctx, hash[:lookupLen])
-	if errors.Is(err, ErrNotFound) {
+	stored, err := m.cfg.Records.Find(ctx, record.APIKey, hash[:lookupLen])
+	if errors.Is(err, record.ErrNotFound) {
 		return Key{}, nil
+	}
+	if err == nil {
+		k, err = FromRecord(stored)
 	}
 	if err == nil && k.Hash == hash {
 		m.cache.put(k, asked, since)
@@ -104,9 +109,10 @@ func (c *cache) put(k Key, asked time.Time, changes uint64) {
 	c.byHash[k.Hash] = cached{k, asked}
 }
 
-func (c *cache) forget(hash string) {
+// forget drops the record of the key with the id.
+func (c *cache) forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.byHash, hash)
+	maps.DeleteFunc(c.byHash, func(_ string, e cached) bool { return e.key.ID == id })
 	c.changes++
 }

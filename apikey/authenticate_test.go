@@ -4,115 +4,122 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
-	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage/memory"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-// watched counts the look-ups, and holds them up or fails them when told to.
-type watched struct {
-	apikey.Store
-	finds atomic.Int64
-	err   error
-	after func() // called when a look-up has read
+// Whatever is wrong with a key, the answer is the same. One without the form of a key is refused
+// without a look-up.
+func TestInvalidKeys(t *testing.T) {
+	o := newOffice(t, 0)
+	good, revoked := issue(t, o.Manager), issue(t, o.Manager)
+	revoke(t, o.Manager, revoked.ID)
+	expired, err := o.Issue(t.Context(), apikey.IssueRequest{Owner: "acme", Name: "n", ExpiresAt: o.clock.Now().Add(time.Hour)})
+	must(t, err)
+	o.clock.Advance(time.Hour - 1)
+	wantValid(t, o.other, expired.Secret)
+	o.clock.Advance(1)
+	for text, k := range map[string]secret.Value{"unknown": issue(t, newOffice(t, 0).Manager).Secret, "revoked": revoked.Secret, "expired": expired.Secret} {
+		wantInvalid(t, o.Manager, k, text)
+	}
+	if n := o.records.finds.Load(); n != 3 {
+		t.Errorf("%d look-ups of 3 keys", n)
+	}
+
+	key := string(good.Secret)
+	malformed := []string{"", good.Prefix, key[:len(key)-1], key + "0", " " + key, "sw_test_" + key[8:], strings.ToLower(key), good.Hash,
+		key[:20] + string(key[20]^1) + key[21:], strings.Repeat("a", 1<<20), "sw_live_" + strings.Repeat("z", 49)}
+	for _, body := range []string{strings.Repeat("-", 43), strings.Repeat("0", 42) + "\n", strings.Repeat("0", 41) + "é"} {
+		malformed = append(malformed, "sw_live_"+body+apikey.Checksum("sw_live_"+body))
+	}
+	for _, k := range malformed {
+		wantInvalid(t, o.Manager, secret.Value(k), fmt.Sprintf("%.60q", k))
+	}
+	if n := o.records.finds.Load(); n != 3 {
+		t.Errorf("%d malformed keys were looked up", n-3)
+	}
+	wantValid(t, o.Manager, good.Secret)
 }
 
-func (w *watched) Find(ctx context.Context, lookup string) (apikey.Key, error) {
-	w.finds.Add(1)
-	if w.err != nil {
-		return apikey.Key{}, w.err
-	}
-	k, err := w.Store.Find(ctx, lookup)
-	if w.after != nil {
-		w.after()
-	}
-	return k, err
+// A key whose hash begins like another's is not that key.
+func TestTheWholeHashIsCompared(t *testing.T) {
+	o := newOffice(t, 0)
+	k := issue(t, o.Manager)
+	must(t, o.Delete(t.Context(), "acme", k.ID))
+	put(t, o, apikey.Key{ID: "twin", Owner: "globex", Hash: k.Hash[:16] + strings.Repeat("0", 48)})
+	wantInvalid(t, o.Manager, k.Secret, "a key with the hash of another")
 }
 
-// pair is two managers on one store, as on two machines.
-func pair(t *testing.T) (one, two *apikey.Manager, store *watched) {
-	t.Helper()
-	store = &watched{Store: memory.New(memory.Options{}).Keys()}
-	for _, m := range []**apikey.Manager{&one, &two} {
-		var err error
-		if *m, err = apikey.NewManager(apikey.Config{Store: store}); err != nil {
-			t.Fatal(err)
-		}
+func TestAuthenticateWhenTheStoreFails(t *testing.T) {
+	store := memory.New(memory.Options{})
+	k := issue(t, manager(t, apikey.Config{Records: store.Ports().Records}))
+	m := manager(t, apikey.Config{Records: storetest.FaultyStore(store, storetest.FaultPlan{}).Ports().Records})
+	if p, err := m.Authenticate(t.Context(), k.Secret); !errors.Is(err, storetest.ErrStoreFault) || errors.Is(err, apikey.ErrInvalid) || p.Owner != "" {
+		t.Errorf("Authenticate: %+v, %v, want the store's error", p, err)
 	}
-	return one, two, store
-}
-
-func issue(t *testing.T, m *apikey.Manager) apikey.Issued {
-	t.Helper()
-	k, err := m.Issue(t.Context(), apikey.IssueRequest{Owner: "acme", Name: "n"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
 }
 
 func TestRevocationReachesOtherManagersWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		one, two, store := pair(t)
-		k := issue(t, one)
+		o := newOffice(t, 0)
+		k := issue(t, o.other)
 		for range 100 {
-			if _, err := two.Authenticate(t.Context(), k.Secret); err != nil {
-				t.Fatal(err)
-			}
+			wantValid(t, o.Manager, k.Secret)
 		}
-		if n := store.finds.Load(); n != 1 {
+		if n := o.records.finds.Load(); n != 1 {
 			t.Errorf("%d look-ups for 100 requests in a moment, want 1", n)
 		}
-		if _, err := one.Revoke(t.Context(), "acme", k.ID); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(time.Second)
-		if _, err := two.Authenticate(t.Context(), k.Secret); !errors.Is(err, apikey.ErrInvalid) {
-			t.Errorf("a second after the revocation by another manager: %v", err)
-		}
+		revoke(t, o.other, k.ID)
+		<-time.After(apikey.RevokedWithin)
+		wantInvalid(t, o.Manager, k.Secret, "a second after the revocation")
 	})
 }
 
-// There is a bound to the keys that are remembered. One more makes those go that
-// are too old to be used, and all when none is.
-func TestRememberedKeysAreBounded(t *testing.T) {
+// A look-up that read before a revocation is not cached after it.
+func TestLookUpBesideARevocation(t *testing.T) {
+	o := newOffice(t, 0)
+	k := issue(t, o.Manager)
+	o.records.found = sync.OnceFunc(func() { revoke(t, o.Manager, k.ID) })
+	o.Authenticate(t.Context(), k.Secret) // began before: either answer is right
+	wantInvalid(t, o.Manager, k.Secret, "after the revocation")
+}
+
+// One key more than the cache has room for drops those that are too old to be used, or all if
+// there are none.
+func TestTheCacheIsBounded(t *testing.T) {
 	const n = apikey.CacheSize
-	for _, row := range []struct {
-		name        string
+	o := newOffice(t, 0)
+	keys := make([]secret.Value, n+1)
+	for i := range keys {
+		k, err := o.Issue(t.Context(), apikey.IssueRequest{Owner: fmt.Sprint("owner ", i), Name: "n"})
+		must(t, err)
+		keys[i] = k.Secret
+	}
+	for name, row := range map[string]struct {
 		wait, again time.Duration // after the first half of the keys, and after the second
-		forgotten   int64         // of the second half, when one more is looked up
+		dropped     int64         // of the second half, when one more is looked up
 	}{
-		{"none is too old", 0, 0, n / 2},
-		{"the first half is", apikey.CacheFor / 2, apikey.CacheFor / 2, 0},
-		{"the first half nearly is", apikey.CacheFor / 2, apikey.CacheFor/2 - 1, n / 2},
+		"none is too old":           {0, 0, n / 2},
+		"the first half is":         {apikey.RevokedWithin / 2, apikey.RevokedWithin / 2, 0},
+		"the first half is, nearly": {apikey.RevokedWithin / 2, apikey.RevokedWithin/2 - 1, n / 2},
 	} {
-		t.Run(row.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				one, _, store := pair(t)
-				keys := make([]secret.Value, n+1)
-				for i := range keys {
-					k, err := one.Issue(t.Context(), apikey.IssueRequest{Owner: fmt.Sprint("owner ", i), Name: "n"})
-					if err != nil {
-						t.Fatal(err)
-					}
-					keys[i] = k.Secret
-				}
+				store := &records{Store: o.records.Store}
+				m := manager(t, apikey.Config{Records: store})
 				use := func(keys []secret.Value, want int64) {
 					t.Helper()
 					before := store.finds.Load()
 					for _, k := range keys {
-						if _, err := one.Authenticate(t.Context(), k); err != nil {
-							t.Fatal(err)
-						}
+						wantValid(t, m, k)
 					}
 					if got := store.finds.Load() - before; got != want {
 						t.Errorf("%d look-ups for %d keys, want %d", got, len(keys), want)
@@ -124,148 +131,15 @@ func TestRememberedKeysAreBounded(t *testing.T) {
 				use(keys[n/2:n], 0)
 				<-time.After(row.again)
 				use(keys[n:], 1)
-				use(keys[n/2:n], row.forgotten)
+				use(keys[n/2:n], row.dropped)
 			})
 		})
 	}
 }
 
-// A revocation that another manager has made already is one for this one, too.
-func TestRevokedByAnotherManagerAndAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		one, two, _ := pair(t)
-		k := issue(t, one)
-		if _, err := two.Authenticate(t.Context(), k.Secret); err != nil { // and remembers it
-			t.Fatal(err)
-		}
-		for _, m := range []*apikey.Manager{one, two} {
-			if _, err := m.Revoke(t.Context(), "acme", k.ID); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.Authenticate(t.Context(), k.Secret); !errors.Is(err, apikey.ErrInvalid) {
-				t.Errorf("after the revocation: %v", err)
-			}
-		}
-	})
-}
-
-// A look-up that read before a revocation must not be remembered after it.
-func TestLookUpBesideARevocationIsNotRemembered(t *testing.T) {
-	one, _, store := pair(t)
-	k := issue(t, one)
-	var once sync.Once
-	store.after = func() {
-		once.Do(func() {
-			if _, err := one.Revoke(context.Background(), "acme", k.ID); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	one.Authenticate(t.Context(), k.Secret) // began before: either answer is right
-	if _, err := one.Authenticate(t.Context(), k.Secret); !errors.Is(err, apikey.ErrInvalid) {
-		t.Errorf("after the revocation: %v", err)
-	}
-}
-
-func TestStoreThatFailsIsNoInvalidKey(t *testing.T) {
-	one, _, store := pair(t)
-	k := issue(t, one)
-	store.err = errors.New("store is down")
-	if p, err := one.Authenticate(t.Context(), k.Secret); !errors.Is(err, store.err) || errors.Is(err, apikey.ErrInvalid) || p.Owner != "" {
-		t.Errorf("Authenticate: %+v, %v", p, err)
-	}
-}
-
-// Scanning with random keys costs the store nothing: the checksum tells.
-func TestRandomKeysAreRefusedWithoutALookUp(t *testing.T) {
-	one, _, store := pair(t)
-	n := 100_000
-	if testing.Short() || testsize.Race {
-		n = 20_000
-	}
-	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	rnd := rand.New(rand.NewPCG(1, 2))
-	b := []byte("sw_live_" + strings.Repeat("0", 49))
-	for range n {
-		for i := 8; i < len(b); i++ {
-			b[i] = digits[rnd.IntN(62)]
-		}
-		if _, err := one.Authenticate(t.Context(), secret.Value(b)); !errors.Is(err, apikey.ErrInvalid) {
-			t.Fatalf("%s: %v", b, err)
-		}
-	}
-	if got := store.finds.Load(); got > 1 { // one in 2³² passes
-		t.Errorf("%d of %d random keys were looked up", got, n)
-	}
-}
-
-// A checksum that is right makes no key of what has other characters than keys.
-func TestKeysHaveDigitsAlone(t *testing.T) {
-	one, _, store := pair(t)
-	for _, body := range []string{strings.Repeat("-", 43), strings.Repeat("0", 42) + "\n", strings.Repeat("0", 41) + "é"} {
-		k := "sw_live_" + body
-		if _, err := one.Authenticate(t.Context(), secret.Value(k+apikey.Checksum(k))); !errors.Is(err, apikey.ErrInvalid) {
-			t.Errorf("%q: %v", k, err)
-		}
-	}
-	if got := store.finds.Load(); got != 0 {
-		t.Errorf("%d were looked up, want none", got)
-	}
-}
-
-// A key whose hash begins as another's does is not that key.
-func TestTheWholeHashIsCompared(t *testing.T) {
-	o := newOffice(t, nil)
-	k := o.issue(t, nil)
-	twin := k.Key
-	if err := o.store.Delete(t.Context(), "acme", k.ID); err != nil {
-		t.Fatal(err)
-	}
-	twin.ID, twin.Owner, twin.Hash = "twin", "globex", k.Hash[:16]+strings.Repeat("0", 48)
-	if err := o.store.Create(t.Context(), twin); err != nil {
-		t.Fatal(err)
-	}
-	if got := o.who(t, k.Secret); got != invalid {
-		t.Errorf("the key was taken for that of %s", got)
-	}
-}
-
-func TestAuthenticateConcurrently(t *testing.T) {
-	one, two, _ := pair(t)
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			m := []*apikey.Manager{one, two}[i%2]
-			k, err := m.Issue(t.Context(), apikey.IssueRequest{Owner: fmt.Sprint("owner ", i), Name: "n"})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for range 100 {
-				if p, err := one.Authenticate(t.Context(), k.Secret); err != nil || p.KeyID != k.ID {
-					t.Errorf("%+v, %v", p, err)
-				}
-			}
-			if _, err := m.Revoke(t.Context(), k.Owner, k.ID); err != nil {
-				t.Error(err)
-			}
-			if _, err := m.Authenticate(t.Context(), k.Secret); !errors.Is(err, apikey.ErrInvalid) {
-				t.Errorf("after the revocation: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-}
-
 func FuzzAuthenticate(f *testing.F) {
-	m, err := apikey.NewManager(apikey.Config{Store: memory.New(memory.Options{}).Keys()})
-	if err != nil {
-		f.Fatal(err)
-	}
-	k, err := m.Issue(context.Background(), apikey.IssueRequest{Owner: "acme", Name: "n"})
-	if err != nil {
-		f.Fatal(err)
-	}
+	m := manager(f, apikey.Config{Records: memory.New(memory.Options{}).Ports().Records})
+	k := issue(f, m)
 	for _, seed := range []string{"", "sw_live_", "sw_live_" + strings.Repeat("z", 49), string(k.Secret), "\xff\x00"} {
 		f.Add(seed)
 	}

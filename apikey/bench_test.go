@@ -16,28 +16,14 @@ import (
 // without the store; one that is known is remembered for a second.
 func BenchmarkRefusal(b *testing.B) {
 	var ahead time.Duration
-	manager := func() *apikey.Manager {
-		now := func() time.Time { return time.Now().Add(ahead) }
-		m, err := apikey.NewManager(apikey.Config{Store: memory.New(memory.Options{}).Keys(), Now: now})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return m
-	}
-	m := manager()
-	issue := func(m *apikey.Manager, expires time.Time) apikey.Issued {
-		k, err := m.Issue(b.Context(), apikey.IssueRequest{Owner: "acme", Name: "n", ExpiresAt: expires})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return k
-	}
-	expired, revoked := issue(m, time.Now().Add(time.Hour)), issue(m, time.Time{})
-	if _, err := m.Revoke(b.Context(), "acme", revoked.ID); err != nil {
-		b.Fatal(err)
-	}
+	now := func() time.Time { return time.Now().Add(ahead) }
+	m := manager(b, apikey.Config{Records: memory.New(memory.Options{}).Ports().Records, Now: now})
+	expired, err := m.Issue(b.Context(), apikey.IssueRequest{Owner: "acme", Name: "n", ExpiresAt: now().Add(time.Hour)})
+	must(b, err)
+	revoked := issue(b, m)
+	revoke(b, m, revoked.ID)
 	ahead = 2 * time.Hour
-	unknown := issue(manager(), time.Time{}).Secret
+	unknown := issue(b, newOffice(b, 0).Manager).Secret
 	for _, row := range []struct {
 		name string
 		key  secret.Value

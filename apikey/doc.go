@@ -1,7 +1,7 @@
 // Package apikey issues and checks the API keys of a service's customers.
 //
 // A Manager issues, lists and revokes keys. To replace a key, issue another and revoke the old
-// one. The Store has only the SHA-256 of a key. A Manager is also an Authenticator, the only
+// one. The store has only the SHA-256 of a key. A Manager is also an Authenticator, the only
 // interface that a server needs. A service with another kind of keys implements Authenticator
 // itself.
 //

@@ -15,7 +15,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	store := memory.New(memory.Options{}) // or sqlite, or redisstore
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,10 +1,6 @@
 package apikey
 
 // Seams of the tests.
-const (
-	CacheSize   = cacheSize
-	CacheFor    = RevokedWithin
-	ChangeTries = changeTries
-)
+const CacheSize = cacheSize
 
 var Checksum = checksum

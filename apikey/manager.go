@@ -1,21 +1,25 @@
 package apikey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Config sets up a Manager. The zero value of each field except Store means its
+// Config sets up a Manager. The zero value of each field except Records means its
 // default.
 type Config struct {
-	// Store stores the keys. Required. Each store of this module has one: see storage.Keyed.
-	Store Store
-	// MaxKeys is the most records that an owner may have. At this number, a new key replaces the
+	// Records stores the keys. Required. See storage.Store.
+	Records record.Store
+	// MaxKeys is the most keys that an owner may have. At this number, a new key replaces the
 	// oldest revoked or expired key. If all keys are valid, Issue returns ErrTooMany. Defaults to
 	// 100.
 	MaxKeys int
@@ -32,8 +36,8 @@ type Manager struct {
 
 // NewManager checks cfg and returns a manager.
 func NewManager(cfg Config) (*Manager, error) {
-	if cfg.Store == nil {
-		return nil, errors.New("apikey: Config.Store is missing: want a Store")
+	if cfg.Records == nil {
+		return nil, errors.New("apikey: Config.Records is missing: want a record.Store")
 	}
 	if cfg.MaxKeys == 0 {
 		cfg.MaxKeys = 100
@@ -64,76 +68,77 @@ type Issued struct {
 	Secret secret.Value
 }
 
-// Issue creates a key that is valid from now on. If Store.Create fails, it may have stored the
-// key all the same. The result then has the record without the secret.
+// maxTries is the number of tries of a change while other managers change the owner's keys.
+const maxTries = 8
+
+// Issue creates a key that is valid from now on. After an error of the store, List shows whether
+// the key was stored; its secret is lost.
 func (m *Manager) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	now := m.cfg.Now().UTC()
 	if err := check(&r, now); err != nil {
 		return Issued{}, err
 	}
-	keys, err := m.cfg.Store.List(ctx, r.Owner)
-	if err != nil {
-		return Issued{}, err
-	}
-	if err := m.makeRoom(ctx, r.Owner, keys, now); err != nil {
-		return Issued{}, err
-	}
 	key := generate()
 	k := Key{
 		ID: newID(), Owner: r.Owner, Name: r.Name, Prefix: string(key[:shownLen]), Hash: hashOf(key),
-		Tier: r.Tier, RatePerMinute: r.RatePerMinute, Scope: r.Scope.orDefault(), CreatedAt: now, ExpiresAt: r.ExpiresAt,
+		Tier: r.Tier, RatePerMinute: r.RatePerMinute, Scope: cmp.Or(r.Scope, ScopeWrite), CreatedAt: now, ExpiresAt: r.ExpiresAt,
 	}
-	if err := m.cfg.Store.Create(ctx, k); err != nil {
-		return Issued{Key: k}, err
+	stored, err := k.Record()
+	if err != nil {
+		return Issued{}, err
 	}
-	return Issued{Key: k, Secret: key}, nil
-}
-
-// makeRoom removes the oldest revoked or expired keys if the owner has MaxKeys or more.
-// Managers that issue keys at the same time may exceed MaxKeys by one each.
-func (m *Manager) makeRoom(ctx context.Context, owner string, keys []Key, now time.Time) error {
-	ended := slices.DeleteFunc(slices.Clone(keys), func(k Key) bool { return k.Valid(now) })
-	if valid := len(keys) - len(ended); valid >= m.cfg.MaxKeys {
-		return fmt.Errorf("%w: %d are valid, want at most %d", ErrTooMany, valid, m.cfg.MaxKeys)
-	}
-	for i := range len(keys) - m.cfg.MaxKeys + 1 {
-		if err := m.cfg.Store.Delete(ctx, owner, ended[i].ID); err != nil && !errors.Is(err, ErrNotFound) {
-			return err
+	for try := 1; ; try++ {
+		c, err := m.room(ctx, r.Owner, now)
+		if err != nil {
+			return Issued{}, err
+		}
+		c.Put = []record.Record{stored}
+		_, err = control.Apply(ctx, m.cfg.Records, c)
+		full := errors.As(err, new(*record.LimitError))
+		switch {
+		case err == nil:
+			k.Version = 1
+			return Issued{Key: k, Secret: key}, nil
+		case try < maxTries && (full || errors.Is(err, record.ErrNotFound)): // another manager took the place, or made the room
+		case full:
+			return Issued{}, fmt.Errorf("%w: %w", ErrTooMany, err)
+		default:
+			return Issued{}, err
 		}
 	}
-	return nil
+}
+
+// room returns a change that deletes the oldest ended keys to make room for a new one, and limits
+// the number of the owner's keys.
+func (m *Manager) room(ctx context.Context, owner string, now time.Time) (record.Change, error) {
+	keys, err := m.List(ctx, owner)
+	if err != nil {
+		return record.Change{}, err
+	}
+	ended := slices.DeleteFunc(slices.Clone(keys), func(k Key) bool { return k.Valid(now) })
+	if valid := len(keys) - len(ended); valid >= m.cfg.MaxKeys {
+		return record.Change{}, fmt.Errorf("%w: %d are valid, want at most %d", ErrTooMany, valid, m.cfg.MaxKeys)
+	}
+	// If MaxKeys was higher before, more may have to go than one change can delete.
+	n := min(max(len(keys)+1-m.cfg.MaxKeys, 0), record.MaxChange-1)
+	c := record.Change{Limits: []record.Limit{{Owner: owner, Kinds: []record.Kind{record.APIKey}, Max: int64(max(m.cfg.MaxKeys, len(keys)+1-n))}}}
+	for _, k := range ended[:n] {
+		c.Delete = append(c.Delete, record.Ref{Key: recordKey(k.ID), Owner: owner})
+	}
+	return c, nil
 }
 
 // List returns an owner's keys, oldest first, including revoked and expired ones.
 func (m *Manager) List(ctx context.Context, owner string) ([]Key, error) {
-	return m.cfg.Store.List(ctx, owner)
-}
-
-// changeTries is the number of tries of a change that conflicts with other changes.
-const changeTries = 8
-
-func (m *Manager) change(ctx context.Context, owner, id string, do func(*Key, time.Time) error) (Key, error) {
-	for try := 1; ; try++ {
-		k, err := m.cfg.Store.Get(ctx, owner, id)
-		if err != nil {
-			return Key{}, err
-		}
-		before := k
-		if err := do(&k, m.cfg.Now().UTC()); err != nil {
-			return Key{}, err
-		}
-		if k == before {
-			m.cache.forget(k.Hash) // another manager may have changed it
-			return k, nil
-		}
-		err = m.cfg.Store.Update(ctx, k)
-		m.cache.forget(k.Hash) // even after an error: the change may have been stored
-		if err == nil {
-			k.Version++
-			return k, nil
-		}
-		if !errors.Is(err, ErrConflict) || try == changeTries {
-			return Key{}, err
+	stored, _, err := m.cfg.Records.List(ctx, record.Query{Owner: owner, Kind: record.APIKey, Limit: math.MaxInt32})
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]Key, len(stored))
+	for i, r := range stored {
+		if keys[i], err = FromRecord(r); err != nil {
+			return nil, err
 		}
 	}
+	return keys, nil
 }

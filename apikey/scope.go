@@ -15,11 +15,3 @@ func (s Scope) CanWrite() bool { return s == "" || s == ScopeWrite || s == Scope
 
 // CanAdmin reports whether the scope allows the administration of keys.
 func (s Scope) CanAdmin() bool { return s == ScopeAdmin }
-
-// orDefault returns s, or ScopeWrite if s is "".
-func (s Scope) orDefault() Scope {
-	if s == "" {
-		return ScopeWrite
-	}
-	return s
-}

@@ -1,7 +1,6 @@
 package billing_test
 
 import (
-	"errors"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -30,27 +29,6 @@ func TestChargeIDOfAMinute(t *testing.T) {
 	at := time.Unix(0, 0)
 	if id(at) == billing.ChargeID(billing.KindMonitor, "r", at) || id(at) == billing.ChargeID(billing.KindRule, "s", at) {
 		t.Error("other streams have its id")
-	}
-}
-
-// The next hour is sixty minutes, also across midnight, a month and a year.
-func TestAnHourAcrossMidnightIsCovered(t *testing.T) {
-	for _, now := range []time.Time{
-		time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), time.Date(2026, 11, 21, 23, 0, 0, 0, time.UTC), time.Date(2026, 11, 21, 23, 1, 0, 0, time.UTC),
-		time.Date(2026, 11, 30, 23, 30, 0, 0, time.UTC), time.Date(2026, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
-	} {
-		s := newShop()
-		m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s, Now: func() time.Time { return now }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		price := billing.Price{PerDay: perMinute}
-		s.topUp(t, "acme", 60*billing.Credit-1)
-		if err := m.Covers(t.Context(), "acme", price); !errors.Is(err, billing.ErrInsufficient) {
-			t.Errorf("%s: 59.999 credits cover an hour of 60", now)
-		}
-		s.topUp(t, "acme", 1)
-		want(t, now.String(), m.Covers(t.Context(), "acme", price), nil)
 	}
 }
 

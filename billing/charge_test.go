@@ -24,7 +24,7 @@ type till struct {
 func newTill(t *testing.T, credits billing.Credits) *till {
 	t.Helper()
 	clock := storetest.NewClock()
-	l := &till{Ledger: memory.New(memory.Options{Now: clock.Now}).Ledger(), clock: clock}
+	l := &till{Ledger: memory.New(memory.Options{Now: clock.Now}).Ports().Ledger, clock: clock}
 	if err := l.Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Kind: billing.KindTopUp, Amount: credits}); err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,8 @@
 //     finds the posts that were published while it was paused.
 //   - A tick charges all owners before it pauses or resumes streams. If the time is too short,
 //     the next tick pauses and resumes the rest.
-//   - Before an engine creates or resumes a stream, or raises its price, it calls Covers. Covers
-//     checks that the owner's credits cover the next hour of all active streams together. An
-//     engine, or the engines of a fleet, make an owner's changes one at a time. Other processes
-//     that share a store do not. There the next tick pauses the streams that are not covered.
+//   - An engine creates or resumes a stream, or raises its price, only if the owner's credits
+//     cover the next hour of all active streams together (see Meter.Covered). The transaction that
+//     stores the change checks this. If a charge takes the credits meanwhile, the next tick pauses
+//     the streams that are not covered.
 package billing

@@ -25,7 +25,8 @@ func TestChargeIDsAreStable(t *testing.T) {
 	}
 }
 
-// The next hour is exact for any price, also before 1970.
+// A stream goes on if its credits cover sixty minutes, to the thousandth, also before 1970 and across
+// midnight, a month and a year.
 func TestHoursAreExact(t *testing.T) {
 	for _, row := range []struct {
 		at     time.Time
@@ -37,21 +38,26 @@ func TestHoursAreExact(t *testing.T) {
 		{time.Date(2026, 11, 21, 23, 0, 0, 0, time.UTC), 1, 1},
 		{time.Date(2026, 11, 21, 22, 59, 0, 0, time.UTC), 1, 0},
 		{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), math.MaxInt64, math.MaxInt64 / 24},
+		{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), perMinute, 60 * billing.Credit},
+		{time.Date(2026, 11, 21, 23, 1, 0, 0, time.UTC), perMinute, 60 * billing.Credit},
+		{time.Date(2026, 11, 30, 23, 30, 0, 0, time.UTC), perMinute, 60 * billing.Credit},
+		{time.Date(2026, 12, 31, 23, 59, 59, 999_999_999, time.UTC), perMinute, 60 * billing.Credit},
 	} {
-		s := newShop()
-		m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s, Now: func() time.Time { return row.at }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		price := billing.Price{PerDay: row.perDay}
-		if row.cost > 0 {
-			s.topUp(t, "acme", row.cost-1)
-			if err := m.Covers(t.Context(), "acme", price); !errors.Is(err, billing.ErrInsufficient) {
-				t.Errorf("%s, %d a day: error %v for %d, want ErrInsufficient", row.at, row.perDay, err, row.cost-1)
+		for less, changes := range []string{"", "pause m"} {
+			if row.cost < billing.Credits(less) {
+				continue
 			}
-			s.topUp(t, "acme", 1)
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.offset = time.Until(row.at)
+				s.open("m", row.perDay)
+				if had := row.cost - billing.Credits(less); had > 0 {
+					s.topUp(t, "acme", had)
+				}
+				s.run(t)()
+				want(t, fmt.Sprintf("%s, %d a day with %d less than %d", row.at, row.perDay, less, row.cost), strings.Join(s.changes, " "), changes)
+			})
 		}
-		want(t, fmt.Sprint(row.at, " ", row.perDay, " a day, covered by ", row.cost), m.Covers(t.Context(), "acme", price), nil)
 	}
 }
 
@@ -203,7 +209,7 @@ func TestHoldsEnd(t *testing.T) {
 	}{{"by default", 0, time.Minute}, {"as asked", 90 * time.Minute, 90 * time.Minute}, {"a short one", time.Second, time.Second}} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := memory.New(memory.Options{}).Ledger()
+				l := memory.New(memory.Options{}).Ports().Ledger
 				if err := l.Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}); err != nil {
 					t.Fatal(err)
 				}

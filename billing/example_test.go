@@ -12,7 +12,7 @@ import (
 // A handler holds the price back, and commits it once the answer is out.
 func ExampleHold() {
 	ctx := context.Background()
-	ledger := memory.New(memory.Options{}).Ledger()
+	ledger := memory.New(memory.Options{}).Ports().Ledger
 	topUp := billing.Entry{ID: "invoice 1", Owner: "acme", Kind: billing.KindTopUp, Amount: 2 * billing.Credit}
 	if err := ledger.Append(ctx, topUp); err != nil {
 		fmt.Println(err)
@@ -74,7 +74,7 @@ func (s streams) Resume(_ context.Context, st billing.Stream) error {
 
 // A meter outside of an engine. In one, Config.Billing is all it takes.
 func ExampleMeter() {
-	ledger := memory.New(memory.Options{}).Ledger()
+	ledger := memory.New(memory.Options{}).Ports().Ledger
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if err := ledger.Append(ctx, billing.Entry{ID: "invoice 1", Owner: "acme", Amount: 100 * billing.Credit}); err != nil {

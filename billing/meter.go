@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 )
@@ -148,21 +149,20 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// Covers returns ErrInsufficient if an owner's available credits do not cover the next hour of
-// streams with these prices together. Call it before a stream is created or resumed, or its price
-// is raised. Pass the prices of all active streams that the owner would then have. The next tick
-// pauses streams that are not covered.
-func (m *Meter) Covers(ctx context.Context, owner string, prices ...Price) error {
+// Covered returns the highest sum of prices a day of which an owner's available credits cover the
+// next hour. An owner's active streams may cost that much together; the next tick pauses those that
+// cost more.
+func (m *Meter) Covered(ctx context.Context, owner string) (perDay Credits, err error) {
 	b, err := m.cfg.Ledger.Balance(ctx, owner)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	now, left := minuteOf(m.cfg.Now()), b.Available
-	for _, p := range prices {
-		if left -= cost(p.PerDay, now, runway); left < 0 {
-			m.count.add(func(s *Stats) { s.Refused++ })
-			return ErrInsufficient
-		}
-	}
-	return nil
+	const most = math.MaxInt64 / (minutesPerDay / runway)
+	return min(b.Available, most) * (minutesPerDay / runway), nil
+}
+
+// Insufficient counts a change that an owner's credits do not cover, and returns ErrInsufficient.
+func (m *Meter) Insufficient() error {
+	m.count.add(func(s *Stats) { s.Refused++ })
+	return ErrInsufficient
 }

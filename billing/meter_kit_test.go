@@ -36,7 +36,7 @@ var errDown = errors.New("ledger is down")
 
 func newShop() *shop {
 	s := &shop{}
-	s.Ledger = memory.New(memory.Options{Now: s.now, MaxEntries: 4_000_000, MaxEventIDs: 4_000_000}).Ledger()
+	s.Ledger = memory.New(memory.Options{Now: s.now, MaxEntries: 4_000_000, MaxEventIDs: 4_000_000}).Ports().Ledger
 	return s
 }
 

@@ -2,9 +2,9 @@ package billing_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -321,21 +321,33 @@ func TestWhoSpendsMeanwhileHoldsUpNobody(t *testing.T) {
 	})
 }
 
-func TestCovers(t *testing.T) {
-	s := newShop()
-	m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.topUp(t, "acme", 60*billing.Credit)
-	want(t, "an hour is covered", m.Covers(t.Context(), "acme", billing.Price{PerDay: perMinute}), nil)
-	if err := m.Covers(t.Context(), "acme", billing.Price{PerDay: 2 * perMinute}); !errors.Is(err, billing.ErrInsufficient) {
-		t.Errorf("half an hour is covered: %v", err)
-	}
-	half := billing.Price{PerDay: perMinute / 2}
-	want(t, "an hour of two streams is covered", m.Covers(t.Context(), "acme", half, half), nil)
-	if err := m.Covers(t.Context(), "acme", half, half, billing.Price{PerDay: 1440}); !errors.Is(err, billing.ErrInsufficient) {
-		t.Errorf("each of three is covered, and not all: %v", err)
+// Available credits cover the next hour of streams that cost 24 times as much a day together.
+func TestCovered(t *testing.T) {
+	for _, row := range []struct{ had, held, want billing.Credits }{
+		{0, 0, 0},
+		{1, 0, 24},
+		{60 * billing.Credit, 0, perMinute},
+		{61 * billing.Credit, billing.Credit, perMinute},
+		{math.MaxInt64 / 24, 0, math.MaxInt64 / 24 * 24},
+		{math.MaxInt64, 0, math.MaxInt64 / 24 * 24},
+	} {
+		s := newShop()
+		m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.had > 0 {
+			s.topUp(t, "acme", row.had)
+		}
+		if row.held > 0 {
+			if _, err := billing.Hold(t.Context(), s, billing.Request{ID: "r", Owner: "acme", Price: row.held}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := m.Covered(t.Context(), "acme")
+		if err != nil || got != row.want {
+			t.Errorf("%d of which %d are held cover %d a day, want %d (%v)", row.had, row.held, got, row.want, err)
+		}
 	}
 }
 

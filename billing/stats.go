@@ -7,7 +7,7 @@ type Stats struct {
 	// Charged is the sum of charges for streams. If several Meters share a store, each
 	// counts all charges.
 	Charged Credits
-	Refused int64 // times that Covers returned ErrInsufficient
+	Refused int64 // changes for which Insufficient was called
 	Paused  int64 // streams paused for lack of credits
 	Resumed int64 // streams resumed when credits covered them again
 	Failed  int64 // ticks that failed to make all charges

@@ -2,7 +2,6 @@ package billing_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,12 +33,7 @@ func TestStatsTellWhatAMeterDid(t *testing.T) {
 		want(t, "a minute later", m.Stats(), billing.Stats{Charged: credits(2), Running: 1})
 
 		pass(time.Minute) // 60 credits are left
-		if err := m.Covers(ctx, "acme", billing.Price{PerDay: 2 * perMinute}); !errors.Is(err, billing.ErrInsufficient) {
-			t.Errorf("a stream of 120 credits an hour: %v", err)
-		}
-		if err := m.Covers(ctx, "acme", billing.Price{PerDay: perMinute}); err != nil {
-			t.Errorf("a stream of 60 credits an hour: %v", err)
-		}
+		want(t, "a change that is refused", m.Insufficient(), billing.ErrInsufficient)
 		pass(2 * time.Minute)
 		want(t, "out of credits", m.Stats(), billing.Stats{Charged: credits(4), Refused: 1, Paused: 1, Waiting: 1})
 		want(t, "what is gone from the balance", credits(63)-s.balance(t), credits(4))

@@ -334,13 +334,13 @@ func TestStatsWhenOneSpendsMeanwhile(t *testing.T) {
 	})
 }
 
-func TestCoversNeedsTheBalance(t *testing.T) {
+func TestCoveredNeedsTheBalance(t *testing.T) {
 	s := &troubled{shop: newShop(), balanceOf: func(string) error { return errDown }}
 	m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Covers(t.Context(), "acme"); !errors.Is(err, errDown) {
+	if _, err := m.Covered(t.Context(), "acme"); !errors.Is(err, errDown) {
 		t.Errorf("error %v, want the ledger's", err)
 	}
 }

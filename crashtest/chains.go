@@ -136,7 +136,7 @@ func (v *verdict) order(p fleet.Part, list []link) {
 // links reads the numbers of a part from the store, in the order of their commits.
 func links(ctx context.Context, store storage.Store, p fleet.Part) (list []link, err error) {
 	for after := uint64(0); ; {
-		events, err := store.Log().Events(ctx, ownerOf(p), after, portPage)
+		events, err := store.Ports().Log.Events(ctx, ownerOf(p), after, portPage)
 		if err != nil {
 			return nil, err
 		}

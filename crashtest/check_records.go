@@ -1,35 +1,31 @@
 package main
 
-import "slices"
+import "fmt"
 
-// noOrphans checks that every webhook belongs to a monitor or rule that exists, even if a process
-// died while it created or deleted one.
-func (c *checker) noOrphans() {
-	for _, e := range c.State.Endpoints {
-		if !slices.ContainsFunc(c.State.Monitors, func(w watch) bool { return w.ID == e.Source }) &&
-			!slices.ContainsFunc(c.State.Rules, func(r filterRule) bool { return r.ID == e.Source }) {
-			c.add("records", "webhook %s (%s) is of %s, which does not exist", e.ID, e.URL, e.Source)
+// halves returns what the records show of changes that are half done: a monitor or rule without
+// the webhook that it shows, or a webhook without its monitor or rule. Nobody may ever see that,
+// also if a process died during the change.
+func (s *state) halves() (found []string) {
+	sources := make(map[string]hook)
+	for _, w := range s.Monitors {
+		sources[w.ID] = w.Hook
+	}
+	for _, r := range s.Rules {
+		sources[r.ID] = r.Hook
+	}
+	urls := make(map[endpoint]bool)
+	for _, e := range s.Endpoints {
+		urls[e] = true
+		if _, ok := sources[e.Source]; !ok {
+			found = append(found, fmt.Sprintf("webhook %s (%s) is of %s, which does not exist", e.ID, e.URL, e.Source))
 		}
 	}
-}
-
-// rulesShowTheirs checks that each rule has the webhook in its record and no other, even if a
-// process died while it changed the rule.
-func (c *checker) rulesShowTheirs() {
-	for _, r := range c.State.Rules {
-		var want, urls []string
-		if r.URL != "" {
-			want = []string{r.URL}
-		}
-		for _, e := range c.State.Endpoints {
-			if e.Source == r.ID {
-				urls = append(urls, e.URL)
-			}
-		}
-		if !slices.Equal(urls, want) {
-			c.add("records", "rule %s (%s) shows webhook_url %q, and its webhooks are %q", r.ID, r.Tag, r.URL, urls)
+	for id, h := range sources {
+		if h != (hook{}) && !urls[endpoint{h.ID, id, h.URL}] {
+			found = append(found, fmt.Sprintf("%s shows the webhook %s (%q), which is not its own", id, h.ID, h.URL))
 		}
 	}
+	return found
 }
 
 // recordsKept checks that the store has every confirmed record as it was confirmed, and no deleted

@@ -82,12 +82,6 @@ func runChild(setting string) error {
 	if wrap := bugs[cfg.Bug]; wrap != nil {
 		store = wrap(store)
 	}
-	if more, ok := opened.(interface {
-		storage.Sharing
-		storage.Eraser
-	}); ok {
-		store = pointedSharing{store, more, more}
-	}
 	engine, err := newEngine(cfg, store)
 	if err != nil {
 		return err

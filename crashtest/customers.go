@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"time"
 )
 
 // The customers. rich always has enough credits, poor runs out of them.
@@ -37,16 +36,12 @@ type customers struct {
 	flight  map[int]*task
 
 	monitors, rules, endpoints, money [3]slot
-	// Creations that were answered with an error, and that the engine may have made and undone: the
-	// number of monitors, and of webhooks by the monitor's id.
-	failedMonitors  int
-	failedEndpoints map[string]int
 
 	fixed string // id of the first monitor that is never changed
 }
 
 func newCustomers(seed uint64, urls string) *customers {
-	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, flight: make(map[int]*task), failedEndpoints: make(map[string]int)}
+	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, flight: make(map[int]*task)}
 }
 
 // settle asks for the records that a round begins with, before any kill: credits, and monitors that
@@ -97,12 +92,6 @@ func (c *customers) answered(r reply) {
 		t.done(r)
 		return
 	}
-	switch t.Do {
-	case doCreateMonitor:
-		c.failedMonitors++
-	case doCreateEndpoint:
-		c.failedEndpoints[t.ID]++
-	}
 	if t.tries >= maxTries {
 		c.broke("answers", "%s failed %d times, at last with %q", t.Do, t.tries, r.Err)
 		return
@@ -146,15 +135,17 @@ func (c *customers) want(do string) {
 }
 
 func (c *customers) any() {
-	switch n := c.rand.IntN(22); {
+	switch n := c.rand.IntN(26); {
 	case n < 4:
 		c.changeMonitors([]string{doUpdateMonitor, doPauseMonitor, doDeleteMonitor, doCreateMonitor}[n])
 	case n < 7:
 		c.changeEndpoints([]string{doCreateEndpoint, doDeleteEndpoint}[n%2])
 	case n < 19:
 		c.changeMoney([]string{doAppend, doReserve, doCommit, doRelease}[n%4])
-	default:
+	case n < 22:
 		c.changeRules([]string{doCreateRule, doUpdateRule, doDeleteRule}[n-19])
+	default:
+		c.look()
 	}
 }
 
@@ -162,44 +153,4 @@ func (c *customers) any() {
 func (c *customers) number(what string) string {
 	c.made++
 	return fmt.Sprintf("%s-%d", what, c.made)
-}
-
-// noteUndone records monitors and webhooks that were created while the store was cut off or slow.
-// The engine got no confirmation of them and deleted them again, but posts had been detected for
-// them in between.
-func (c *customers) noteUndone(s *state, began time.Time) {
-	there := make(map[string]bool)
-	for _, m := range s.Monitors {
-		there[m.ID] = true
-	}
-	for _, e := range s.Endpoints {
-		there[e.ID] = true
-	}
-	of := make(map[string]string) // source by event
-	for _, e := range s.Events {
-		of[e.ID] = e.Source
-		w := c.Watches[e.Source]
-		if w == nil && !there[e.Source] && c.failedMonitors > 0 {
-			c.failedMonitors--
-			w = &watchFacts{recordFacts: recordFacts{DeleteAsked: began, Deleted: began}, Owner: e.Owner, Since: make(map[string][]time.Time)}
-			c.Watches[e.Source] = w
-		}
-		if w != nil && w.Name == "" {
-			w.Since[e.Author] = []time.Time{{}}
-		}
-	}
-	for _, d := range s.Deliveries {
-		source := of[d.Event]
-		w := c.Watches[source]
-		if w == nil || d.Endpoint == handlerEndpoint || there[d.Endpoint] || c.Endpoints[d.Endpoint] != nil {
-			continue
-		}
-		if w.Name != "" {
-			if c.failedEndpoints[source] == 0 {
-				continue
-			}
-			c.failedEndpoints[source]--
-		}
-		c.Endpoints[d.Endpoint] = &endpointFacts{recordFacts: recordFacts{DeleteAsked: began}, Source: source}
-	}
 }

@@ -47,7 +47,9 @@
 //	I7  a restarted process polls within 5 s
 //
 // It also checks that a process stops when it is asked to. And it checks that the store has every
-// monitor, rule and webhook as it was confirmed to a customer.
+// monitor, rule and webhook as it was confirmed to a customer, and shows no change half done: each
+// has the webhook that it shows, and each webhook has its monitor or rule. Processes look for that,
+// too, while they and others make changes.
 //
 // # Hand-overs
 //

@@ -83,7 +83,7 @@ func (h *handovers) work(ctx context.Context) (rep report, err error) {
 	defer func() { err = errors.Join(err, store.Close(context.WithoutCancel(ctx))) }()
 	if h.plant == plantNoFence {
 		// This member takes no part, and no node suspects it. Its fence stays valid to the end.
-		st, err := store.(storage.Sharing).Members().Join(ctx, fleet.Node{Name: plantNoFence, Weight: 1, Lease: fleetLease})
+		st, err := store.Ports().Members.Join(ctx, fleet.Node{Name: plantNoFence, Weight: 1, Lease: fleetLease})
 		if err != nil {
 			return rep, err
 		}

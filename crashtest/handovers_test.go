@@ -86,8 +86,12 @@ type gatedStore struct {
 	gate *gate
 }
 
-func (s gatedStore) Members() fleet.Members  { return gatedMembers{s.Store.Members(), s.gate} }
-func (s gatedStore) Journal() detect.Journal { return gatedJournal{s.Store.Journal(), s.gate} }
+func (s gatedStore) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.Members = gatedMembers{p.Members, s.gate}
+	p.Journal = gatedJournal{p.Journal, s.gate}
+	return p
+}
 
 type gatedMembers struct {
 	fleet.Members

@@ -33,7 +33,8 @@ const (
 	doReserve        = "reserve"
 	doCommit         = "commit"
 	doRelease        = "release"
-	doAsk            = "ask" // whether deliveries are open
+	doLook           = "look" // whether a change is half done
+	doAsk            = "ask"  // whether deliveries are open
 	doStop           = "stop"
 )
 
@@ -59,7 +60,8 @@ type reply struct {
 	Watch     *watch
 	Endpoints []endpoint
 	Open      bool
-	Up        bool `json:",omitempty"` // it has started
+	Halves    []string `json:",omitempty"` // see halfChanges
+	Up        bool     `json:",omitempty"` // it has started
 	// Worker is what a worker has written, see worker.
 	Worker *written `json:",omitempty"`
 }
@@ -95,7 +97,7 @@ func (s service) do(ctx context.Context, o op) reply {
 }
 
 func (s service) answer(ctx context.Context, o op) (reply, error) {
-	ledger := s.store.Ledger()
+	ledger := s.store.Ports().Ledger
 	switch o.Do {
 	case doCreateMonitor:
 		return s.createMonitor(ctx, o)
@@ -133,8 +135,11 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		return reply{}, ledger.Commit(ctx, o.ID, billing.Entry{Kind: billing.KindRequest, At: time.Now()})
 	case doRelease:
 		return reply{}, ledger.Release(ctx, o.ID)
+	case doLook:
+		halves, err := halfChanges(ctx, s.store.Ports().Records)
+		return reply{Halves: halves}, err
 	case doAsk:
-		_, open, err := s.store.Outbox().NextDue(ctx, nil)
+		_, open, err := s.store.Ports().Outbox.NextDue(ctx, nil)
 		return reply{Open: open}, err
 	}
 	return reply{}, errors.New("crashtest: " + o.Do + " is no operation")
@@ -197,7 +202,7 @@ func (s service) endpoints(ctx context.Context, owner, source string) (bound []e
 }
 
 func watchOf(m monitor.Monitor) *watch {
-	w := &watch{ID: m.ID, Owner: m.Owner, Name: m.Name, Active: m.Status == monitor.Active}
+	w := &watch{ID: m.ID, Owner: m.Owner, Name: m.Name, Active: m.Status == monitor.Active, Hook: hook{m.WebhookURL, m.WebhookID}}
 	for _, a := range m.Accounts {
 		w.Accounts = append(w.Accounts, accountSince{a.Username, a.Since})
 	}

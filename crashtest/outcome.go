@@ -101,17 +101,24 @@ type watch struct {
 	ID, Owner, Name string
 	Active          bool
 	Accounts        []accountSince
+	Hook            hook
 }
+
+// hook is the webhook that a monitor or rule shows: its URL and its id.
+type hook struct{ URL, ID string }
 
 type accountSince struct {
 	Username string
 	Since    time.Time
 }
 
-// filterRule is a rule, and the webhook_url that it shows.
-type filterRule struct{ ID, Tag, URL string }
+// filterRule is a rule.
+type filterRule struct {
+	ID, Tag string
+	Hook    hook
+}
 
-// endpoint is a webhook bound to a monitor or a rule.
+// endpoint is a webhook of a monitor or a rule.
 type endpoint struct{ ID, Source, URL string }
 
 const (

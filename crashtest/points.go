@@ -36,13 +36,8 @@ var points = []point{
 	{name: "settle.done", skip: 10},
 	{name: "claim.done", skip: 2},
 
-	{name: "monitors.create.asked", do: doCreateMonitor},
-	{name: "monitors.update.done", do: doUpdateMonitor},
-	{name: "monitors.delete.asked", do: doDeleteMonitor},
-	{name: "rules.create.asked", do: doCreateRule},
-	{name: "rules.update.done", do: doUpdateRule},
-	{name: "rules.delete.asked", do: doDeleteRule},
-	{name: "endpoints.delete.done", do: doDeleteEndpoint},
+	{name: "records.apply.asked", skip: 6},
+	{name: "records.apply.done", skip: 6},
 
 	{name: "store.opened", when: starting},
 	{name: "engine.stopped", when: stopped},
@@ -60,6 +55,8 @@ var points = []point{
 	{name: "sqlite.ledger.balance", skip: 10, store: "sqlite"},
 	{name: "sqlite.ledger.reserve", skip: 2, do: doReserve, store: "sqlite"},
 	{name: "sqlite.ledger.resolve", skip: 2, do: doCommit, store: "sqlite"},
+	{name: "sqlite.record.put", do: doCreateMonitor, store: "sqlite"},
+	{name: "sqlite.record.deleted", do: doDeleteMonitor, store: "sqlite"},
 	{name: "sqlite.endpoint.settled", do: doDeleteEndpoint, store: "sqlite"},
 	{name: "sqlite.close.stopped", when: stopped, store: "sqlite"},
 }

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 )
@@ -20,31 +23,60 @@ const portPage = 10_000
 func readPorts(ctx context.Context, store storage.Store, s *state) error {
 	s.Balances = make(map[string]balance)
 	for _, owner := range []string{rich, poor} {
-		err := errors.Join(readEvents(ctx, store.Log(), owner, s), readDeliveries(ctx, store.Log(), owner, s), readMoney(ctx, store.Ledger(), owner, s))
+		err := errors.Join(readEvents(ctx, store.Ports().Log, owner, s), readDeliveries(ctx, store.Ports().Log, owner, s), readMoney(ctx, store.Ports().Ledger, owner, s))
 		if err != nil {
 			return err
 		}
-		bound, err := store.Endpoints().List(ctx, owner, "")
-		if err != nil {
-			return err
-		}
-		for _, e := range bound {
+	}
+	if err := readCursors(ctx, store.Ports().Journal, s); err != nil {
+		return err
+	}
+	return readRecords(ctx, store.Ports().Records, s)
+}
+
+func readRecords(ctx context.Context, records record.Store, s *state) error {
+	return errors.Join(
+		roles.Monitors(records).Scan(ctx, func(m monitor.Monitor) error {
+			s.Monitors = append(s.Monitors, *watchOf(m))
+			return nil
+		}),
+		roles.Rules(records).Scan(ctx, func(r rule.Rule) error {
+			s.Rules = append(s.Rules, filterRule{r.ID, r.Tag, hook{r.WebhookURL, r.WebhookID}})
+			return nil
+		}),
+		roles.Endpoints(records).Scan(ctx, func(e deliver.Endpoint) error {
 			s.Endpoints = append(s.Endpoints, endpoint{e.ID, e.Source.ID, e.URL})
+			return nil
+		}))
+}
+
+// halfChanges reads the records while processes change them, and returns what is visible of a
+// change that is half done. It reads again if the feed shows that there was a change meanwhile,
+// because the reading takes several calls.
+func halfChanges(ctx context.Context, records record.Store) ([]string, error) {
+	for tries := 0; tries < 20; tries++ {
+		before, err := lastChange(ctx, records)
+		var s state
+		if err == nil {
+			err = readRecords(ctx, records, &s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if after, err := lastChange(ctx, records); err != nil || after == before {
+			return s.halves(), err
 		}
 	}
-	if err := readCursors(ctx, store.Journal(), s); err != nil {
-		return err
+	return nil, nil
+}
+
+// lastChange returns the number of the last change in the feed.
+func lastChange(ctx context.Context, records record.Store) (uint64, error) {
+	_, last, err := records.Since(ctx, math.MaxInt64, 0)
+	if errors.Is(err, record.ErrTooOld) {
+		err = nil
 	}
-	if err := store.Rules().Scan(ctx, func(r rule.Rule) error {
-		s.Rules = append(s.Rules, filterRule{r.ID, r.Tag, r.WebhookURL})
-		return nil
-	}); err != nil {
-		return err
-	}
-	return store.Monitors().Scan(ctx, func(m monitor.Monitor) error {
-		s.Monitors = append(s.Monitors, *watchOf(m))
-		return nil
-	})
+	return last, err
 }
 
 func readEvents(ctx context.Context, log deliver.Log, owner string, s *state) error {

@@ -6,7 +6,7 @@ import "time"
 // then every account is read, then all deliveries end.
 type finishing struct {
 	*round
-	visible time.Time // time when every post is visible and leftovers are cleaned up
+	visible time.Time // time when every post is visible
 	stage   stage
 	quiet   int // number of consecutive answers that no delivery is open
 }
@@ -14,15 +14,11 @@ type finishing struct {
 type stage int
 
 const (
-	appearing stage = iota // posts become visible, and leftovers are cleaned up
+	appearing stage = iota // posts become visible
 	reading                // each account is read after that
 	sending                // deliveries end
 	finished
 )
-
-// mendedAfter is the maximum time in which a process removes what dead processes left half done. It
-// looks for that twice, claimLasts apart.
-const mendedAfter = 3 * claimLasts
 
 // The number of complete polls, and of quiet answers, after which the rest ends. It is more than
 // one, because a single answer may be wrong or too early.
@@ -34,7 +30,7 @@ const (
 // done takes one step, if one can be taken.
 func (f *finishing) done() bool {
 	if f.visible.IsZero() { // nodes are up now: the wait does not include their starts
-		f.visible = time.Now().Add(max(lateUpTo, mendedAfter))
+		f.visible = time.Now().Add(lateUpTo)
 	}
 	if !f.customers.idle() {
 		return false

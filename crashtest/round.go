@@ -207,9 +207,6 @@ func (r *round) look(ctx context.Context, rest bool) *outcome {
 	if err != nil {
 		s.Damage = fmt.Sprintf("it cannot be read: %v", err)
 	}
-	if r.fleet > 0 {
-		r.customers.noteUndone(&s, r.began)
-	}
 	o := &outcome{Shown: r.world.shown(), Customers: r.customers.facts, State: s, Life: r.lived, Shared: r.fleet > 0}
 	r.world.receiver.seen(o)
 	r.found = append(r.found, check(o, r.ends, rest)...)

@@ -17,6 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/internal/testsize"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -126,6 +127,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{"hands over deliveries under another id", "I4"},
 		{"records no delivery to the handler", "I2"},
 		{"does not end a stop", "process"},
+		{"stores a monitor and its webhook one after the other", "records"},
 		{"takes what the handler refuses as delivered", "I3"},
 		{"sends what was accepted twice", "I3"},
 		{"calls the handler twice", "I3"},
@@ -156,7 +158,7 @@ func init() {
 		if commits++; commits%2 == 0 && slices.ContainsFunc(bs, func(b *detect.Batch) bool { return len(b.Events) > 0 }) {
 			return nil
 		}
-		return s.Journal().Commit(ctx, bs)
+		return s.Ports().Journal.Commit(ctx, bs)
 	})
 	bugs["lets a cursor run ahead"] = onCommit(func(s storage.Store, ctx context.Context, bs []*detect.Batch) error {
 		for _, b := range bs {
@@ -164,20 +166,20 @@ func init() {
 				b.Cursor.Since = b.Cursor.Since.Add(time.Hour)
 			}
 		}
-		return s.Journal().Commit(ctx, bs)
+		return s.Ports().Journal.Commit(ctx, bs)
 	})
 	bugs["charges for a detection twice"] = onCommit(func(s storage.Store, ctx context.Context, bs []*detect.Batch) error {
-		err := s.Journal().Commit(ctx, bs)
+		err := s.Ports().Journal.Commit(ctx, bs)
 		for _, b := range bs {
 			for _, e := range b.Charges {
 				e.ID += "-again"
-				err = errors.Join(err, s.Ledger().Append(ctx, e))
+				err = errors.Join(err, s.Ports().Ledger.Append(ctx, e))
 			}
 		}
 		return err
 	})
 	bugs["hands over deliveries under another id"] = onCommit(func(s storage.Store, ctx context.Context, bs []*detect.Batch) error {
-		err := s.Journal().Commit(ctx, bs)
+		err := s.Ports().Journal.Commit(ctx, bs)
 		for _, b := range bs {
 			for i := range b.Deliveries {
 				b.Deliveries[i].ID = deliver.DeliveryID(b.Deliveries[i].ID, "other")
@@ -191,13 +193,16 @@ func init() {
 				b.Events[i].Handlers = nil
 			}
 		}
-		return s.Journal().Commit(ctx, bs)
+		return s.Ports().Journal.Commit(ctx, bs)
 	})
 	bugs["forgets what became of some deliveries"] = func(s storage.Store) storage.Store {
-		return buggy{Store: s, outbox: forgetfulOutbox{s.Outbox()}}
+		return buggy{Store: s, outbox: forgetfulOutbox{s.Ports().Outbox}}
 	}
 	bugs["acknowledges an entry without making it"] = func(s storage.Store) storage.Store {
-		return buggy{Store: s, ledger: spendthriftLedger{s.Ledger()}}
+		return buggy{Store: s, ledger: spendthriftLedger{s.Ports().Ledger}}
+	}
+	bugs["stores a monitor and its webhook one after the other"] = func(s storage.Store) storage.Store {
+		return buggy{Store: s, records: halvingRecords{s.Ports().Records}}
 	}
 	bugs["does not end a stop"] = func(s storage.Store) storage.Store { return unending{s} }
 	sendingBugs["takes what the handler refuses as delivered"] = func(c *streamwatch.Config) {
@@ -229,11 +234,17 @@ type buggy struct {
 	journal detect.Journal
 	outbox  deliver.Outbox
 	ledger  billing.Ledger
+	records record.Store
 }
 
-func (b buggy) Journal() detect.Journal { return or(b.journal, b.Store.Journal()) }
-func (b buggy) Outbox() deliver.Outbox  { return or(b.outbox, b.Store.Outbox()) }
-func (b buggy) Ledger() billing.Ledger  { return or(b.ledger, b.Store.Ledger()) }
+func (b buggy) Ports() storage.Ports {
+	p := b.Store.Ports()
+	p.Journal = or(b.journal, p.Journal)
+	p.Outbox = or(b.outbox, p.Outbox)
+	p.Ledger = or(b.ledger, p.Ledger)
+	p.Records = or(b.records, p.Records)
+	return p
+}
 
 // or returns the port that is not nil. It does not compare ports, which may not be comparable.
 func or[T any](own, other T) T {
@@ -246,7 +257,7 @@ func or[T any](own, other T) T {
 // onCommit is a bug of Commit.
 func onCommit(commit func(storage.Store, context.Context, []*detect.Batch) error) func(storage.Store) storage.Store {
 	return func(s storage.Store) storage.Store {
-		return buggy{Store: s, journal: &buggyJournal{s.Journal(), func(ctx context.Context, bs []*detect.Batch) error { return commit(s, ctx, bs) }}}
+		return buggy{Store: s, journal: &buggyJournal{s.Ports().Journal, func(ctx context.Context, bs []*detect.Batch) error { return commit(s, ctx, bs) }}}
 	}
 }
 
@@ -276,6 +287,23 @@ func (l spendthriftLedger) Append(ctx context.Context, entries ...billing.Entry)
 		return nil
 	}
 	return l.Ledger.Append(ctx, entries...)
+}
+
+// halvingRecords puts each record with a change of its own.
+type halvingRecords struct{ record.Store }
+
+func (h halvingRecords) Apply(ctx context.Context, c record.Change) (feed uint64, err error) {
+	puts := c.Put
+	c.Put = nil
+	for _, r := range puts {
+		if feed, err = h.Store.Apply(ctx, record.Change{Put: []record.Record{r}}); err != nil {
+			return feed, err
+		}
+	}
+	if len(c.Delete)+len(c.Notes) == 0 {
+		return feed, err
+	}
+	return h.Store.Apply(ctx, c)
 }
 
 // unending is a store that never closes.

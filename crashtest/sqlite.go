@@ -96,15 +96,17 @@ func readSQLite(ctx context.Context, path string) (s state, err error) {
 	}](r, `SELECT json_object('Owner', owner, 'Available', available, 'Reserved', reserved) FROM owners`) {
 		s.Balances[b.Owner] = b.balance
 	}
+	hooks := `'Hook', json_object('URL', coalesce(CAST(data AS TEXT) ->> 'WebhookURL', ''), 'ID', coalesce(CAST(data AS TEXT) ->> 'WebhookID', ''))`
 	for _, m := range query[struct {
 		watch
 		Status string
-	}](r, `SELECT record FROM monitors`) {
+	}](r, `SELECT json_object('ID', id, 'Owner', owner, 'Name', name, 'Status', status, 'Accounts', CAST(data AS TEXT) -> 'Accounts', `+hooks+`)
+		FROM records WHERE kind = 'monitor'`) {
 		m.Active = m.Status == "active"
 		s.Monitors = append(s.Monitors, m.watch)
 	}
-	s.Rules = query[filterRule](r, `SELECT json_object('ID', id, 'Tag', tag, 'URL', coalesce(record ->> 'WebhookURL', '')) FROM rules`)
-	s.Endpoints = query[endpoint](r, `SELECT json_object('ID', id, 'Source', source_id, 'URL', url) FROM endpoints`)
+	s.Rules = query[filterRule](r, `SELECT json_object('ID', id, 'Tag', name, `+hooks+`) FROM records WHERE kind = 'rule'`)
+	s.Endpoints = query[endpoint](r, `SELECT json_object('ID', id, 'Source', parent, 'URL', name) FROM records WHERE kind = 'endpoint'`)
 	return s, r.err
 }
 

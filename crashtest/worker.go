@@ -83,11 +83,11 @@ type chain struct {
 }
 
 func newWorker(task workerTask, store storage.Store, say func(written) error) (*worker, error) {
-	shared, ok := store.(storage.Sharing)
-	if !ok {
+	members := store.Ports().Members
+	if members == nil {
 		return nil, fmt.Errorf("crashtest: %T cannot be shared by a fleet", store)
 	}
-	return &worker{workerTask: task, store: store, members: shared.Members(), say: say, rand: rand.New(rand.NewPCG(task.Seed, 7))}, nil
+	return &worker{workerTask: task, store: store, members: members, say: say, rand: rand.New(rand.NewPCG(task.Seed, 7))}, nil
 }
 
 // run serves one term after the other, until ctx ends or nobody reads its lines.
@@ -199,7 +199,7 @@ func (w *worker) take(ctx context.Context, parts fleet.Set) bool {
 	if len(list) == 0 {
 		return true
 	}
-	cursors, err := w.store.Journal().Cursors(ctx, slices.Collect(maps.Keys(of))...)
+	cursors, err := w.store.Ports().Journal.Cursors(ctx, slices.Collect(maps.Keys(of))...)
 	if err != nil {
 		return false
 	}
@@ -234,7 +234,7 @@ func (w *worker) commit(ctx context.Context) (bool, error) {
 	}
 	for {
 		call, cancel := context.WithTimeout(ctx, callWithin)
-		err := w.store.Journal().Commit(call, batches)
+		err := w.store.Ports().Journal.Commit(call, batches)
 		cancel()
 		switch {
 		case err == nil:

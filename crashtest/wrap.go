@@ -10,8 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -27,60 +26,21 @@ func passed(name string, err error) error {
 // pointedStore is a store with points around the calls of its ports.
 type pointedStore struct{ storage.Store }
 
-// pointedSharing is a pointedStore that several engines may share and that can erase owners.
-type pointedSharing struct {
-	storage.Store
-	storage.Sharing
-	storage.Eraser
+func (s pointedStore) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.Records = pointedRecords{p.Records}
+	p.Journal = chargedJournal{p.Journal}
+	p.Outbox = pointedOutbox{p.Outbox}
+	return p
 }
 
-func (s pointedStore) Monitors() monitor.Store          { return pointedMonitors{s.Store.Monitors()} }
-func (s pointedStore) Rules() rule.Store                { return pointedRules{s.Store.Rules()} }
-func (s pointedStore) Endpoints() deliver.EndpointStore { return pointedEndpoints{s.Store.Endpoints()} }
-func (s pointedStore) Journal() detect.Journal          { return chargedJournal{s.Store.Journal()} }
-func (s pointedStore) Outbox() deliver.Outbox           { return pointedOutbox{s.Store.Outbox()} }
+type pointedRecords struct{ record.Store }
 
-type pointedMonitors struct{ monitor.Store }
-
-// Create is called when the manager has already created the endpoint.
-func (m pointedMonitors) Create(ctx context.Context, mon monitor.Monitor) error {
-	crashpoint.Hit("monitors.create.asked")
-	return m.Store.Create(ctx, mon)
-}
-
-func (m pointedMonitors) Update(ctx context.Context, mon monitor.Monitor) error {
-	return passed("monitors.update.done", m.Store.Update(ctx, mon))
-}
-
-// Delete is called after the manager has ended the watching and removed the endpoints.
-func (m pointedMonitors) Delete(ctx context.Context, owner, id string) error {
-	crashpoint.Hit("monitors.delete.asked")
-	return m.Store.Delete(ctx, owner, id)
-}
-
-type pointedRules struct{ rule.Store }
-
-// Create is called when the manager has already created the endpoint.
-func (p pointedRules) Create(ctx context.Context, r rule.Rule) error {
-	crashpoint.Hit("rules.create.asked")
-	return p.Store.Create(ctx, r)
-}
-
-// Update is called before the manager changes the endpoint.
-func (p pointedRules) Update(ctx context.Context, r rule.Rule) error {
-	return passed("rules.update.done", p.Store.Update(ctx, r))
-}
-
-// Delete is called after the manager has ended the search and removed the endpoints.
-func (p pointedRules) Delete(ctx context.Context, owner, id string) error {
-	crashpoint.Hit("rules.delete.asked")
-	return p.Store.Delete(ctx, owner, id)
-}
-
-type pointedEndpoints struct{ deliver.EndpointStore }
-
-func (e pointedEndpoints) Delete(ctx context.Context, owner, id string) error {
-	return passed("endpoints.delete.done", e.EndpointStore.Delete(ctx, owner, id))
+// Apply is the only call that a change of a monitor, rule or webhook makes.
+func (r pointedRecords) Apply(ctx context.Context, c record.Change) (uint64, error) {
+	crashpoint.Hit("records.apply.asked")
+	feed, err := r.Store.Apply(ctx, c)
+	return feed, passed("records.apply.done", err)
 }
 
 // detectionPrice is charged for each event, in thousandths of a credit.

@@ -34,7 +34,7 @@ type Delivery struct {
 	// Waited is the sum of Settlement.Wait since the last Outbox.Reopen.
 	Waited time.Duration
 	// EndpointDeleted means that the deletion of the endpoint ended the delivery. Its State is
-	// then StateFailed: see EndpointStore.Delete.
+	// then StateFailed: see record.Change.Delete.
 	EndpointDeleted bool
 	// Due is when a dispatcher may claim the delivery. A claim sets Due to the end of the claim.
 	// If the dispatcher dies, another one claims the delivery then.
@@ -67,7 +67,7 @@ type Settlement struct {
 	// Attempt is appended to the log. A nil Attempt gives back an unused claim: the store only
 	// sets Due.
 	Attempt *Attempt
-	// EndpointDeleted, without an Attempt, ends an open delivery as EndpointStore.Delete does.
+	// EndpointDeleted, without an Attempt, ends an open delivery as record.Change.Delete does.
 	// State and Due are then ignored.
 	EndpointDeleted bool
 	// State after the attempt: StateRetrying, StateDelivered or StateFailed.

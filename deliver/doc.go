@@ -21,6 +21,6 @@
 //
 // # Ports
 //
-// Backends implement Outbox, Log, Replays and EndpointStore; other ways of sending
-// implement Sender.
+// Backends implement Outbox, Log and Replays, and keep endpoints as records: see package record and
+// Endpoint.Record. Other ways of sending implement Sender.
 package deliver

@@ -3,54 +3,80 @@ package deliver
 import (
 	"encoding/json"
 	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// endpointRecord is an Endpoint with plain strings for its secrets. In JSON its fields replace the
-// embedded fields with the same names. The embedded fields would be encoded as ***.
-type endpointRecord struct {
-	Endpoint
-	Secret     string
-	OldSecrets []oldSecretRecord `json:",omitempty"`
-	Headers    []headerRecord    `json:",omitempty"`
+// endpointData has the fields of an Endpoint that are not of record.Record. Secrets are plain
+// strings here: in JSON a Secret is ***.
+type endpointData struct {
+	SourceName   string            `json:",omitzero"`
+	Secret       string            `json:",omitzero"`
+	OldSecrets   []oldSecretRecord `json:",omitempty"`
+	Headers      []headerRecord    `json:",omitempty"`
+	Limits       Limits            `json:",omitzero"`
+	From         time.Time         `json:",omitzero"`
+	StatusReason string            `json:",omitzero"`
+	StatusSince  time.Time         `json:",omitzero"`
+	EnabledAt    time.Time         `json:",omitzero"`
+	PausedSince  time.Time         `json:",omitzero"`
 }
 
 type oldSecretRecord struct {
-	OldSecret
 	Secret string
+	Until  time.Time
 }
 
 type headerRecord struct{ Name, Value string }
 
-// EncodeEndpoint encodes all fields of an endpoint for a store, including secrets, as a JSON
-// object with the names of the Go fields. Texts must be UTF-8.
-func EncodeEndpoint(e Endpoint) ([]byte, error) {
-	r := endpointRecord{Endpoint: e, Secret: string(e.Secret)}
+// Record returns the form in which an endpoint is stored, with its secrets. FailingSince is not in
+// it: that is the record's Note, see FailingNote.
+func (e Endpoint) Record() (record.Record, error) {
+	d := endpointData{SourceName: e.Source.Name, Secret: string(e.Secret), Limits: e.Limits, From: e.From, StatusReason: e.StatusReason,
+		StatusSince: e.StatusSince, EnabledAt: e.EnabledAt, PausedSince: e.PausedSince}
 	for _, o := range e.OldSecrets {
-		r.OldSecrets = append(r.OldSecrets, oldSecretRecord{o, string(o.Secret)})
+		d.OldSecrets = append(d.OldSecrets, oldSecretRecord{string(o.Secret), o.Until})
 	}
 	for _, h := range e.Headers {
-		r.Headers = append(r.Headers, headerRecord{h.Name, string(h.Value)})
+		d.Headers = append(d.Headers, headerRecord{h.Name, string(h.Value)})
 	}
-	b, err := json.Marshal(&r)
+	b, err := json.Marshal(d)
 	if err != nil {
-		return nil, fmt.Errorf("deliver: endpoint %s not encoded: %w", e.ID, err)
+		return record.Record{}, fmt.Errorf("deliver: cannot encode endpoint %s: %w", e.ID, err)
 	}
-	return b, nil
+	return record.Record{Key: record.Key{Kind: record.Endpoint, ID: e.ID}, Owner: e.Source.Owner,
+		Parent: record.Key{Kind: record.Kind(e.Source.Kind), ID: e.Source.ID}, Name: e.URL, Status: string(e.Status),
+		Version: e.Version, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt, Data: b}, nil
 }
 
-// DecodeEndpoint decodes the result of EncodeEndpoint. Fields that are missing are zero.
-func DecodeEndpoint(b []byte) (Endpoint, error) {
-	var r endpointRecord
-	if err := json.Unmarshal(b, &r); err != nil {
-		return Endpoint{}, fmt.Errorf("deliver: endpoint not decoded: %w", err)
+// EndpointFromRecord returns a stored endpoint.
+func EndpointFromRecord(r record.Record) (Endpoint, error) {
+	var d endpointData
+	err := json.Unmarshal(r.Data, &d)
+	e := Endpoint{ID: r.ID, Source: Source{Kind: SourceKind(r.Parent.Kind), ID: r.Parent.ID, Owner: r.Owner, Name: d.SourceName},
+		URL: r.Name, Secret: Secret(d.Secret), Limits: d.Limits, From: d.From, Status: EndpointStatus(r.Status), StatusReason: d.StatusReason,
+		StatusSince: d.StatusSince, EnabledAt: d.EnabledAt, PausedSince: d.PausedSince, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version}
+	if err == nil && r.Note != "" {
+		e.FailingSince, err = time.Parse(time.RFC3339Nano, r.Note)
 	}
-	e := r.Endpoint
-	e.Secret = Secret(r.Secret)
-	for _, o := range r.OldSecrets {
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("deliver: cannot decode endpoint %s: %w", r.ID, err)
+	}
+	for _, o := range d.OldSecrets {
 		e.OldSecrets = append(e.OldSecrets, OldSecret{Secret(o.Secret), o.Until})
 	}
-	for _, h := range r.Headers {
+	for _, h := range d.Headers {
 		e.Headers = append(e.Headers, Header{h.Name, Secret(h.Value)})
 	}
 	return e, nil
+}
+
+// FailingNote returns the note that stores the FailingSince of this version of an endpoint.
+func (e Endpoint) FailingNote() record.Note {
+	n := record.Note{Ref: record.Ref{Key: record.Key{Kind: record.Endpoint, ID: e.ID}, Owner: e.Source.Owner, Version: e.Version}}
+	if !e.FailingSince.IsZero() {
+		n.Text = e.FailingSince.UTC().Format(time.RFC3339Nano)
+	}
+	return n
 }

@@ -9,31 +9,50 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// A field that is added tomorrow is encoded, too, and one that holds a secret
-// must not become ***.
-func TestEncodeEndpointKeepsEveryField(t *testing.T) {
+// Every field of an Endpoint comes back from its record, also one that is added later, and secrets as
+// they are. FailingSince is the record's Note.
+func TestEndpointRecord(t *testing.T) {
 	var e deliver.Endpoint
 	n := 0
 	fillEndpoint(reflect.ValueOf(&e).Elem(), &n)
-	b, err := deliver.EncodeEndpoint(e)
+	r, err := e.Record()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := deliver.DecodeEndpoint(b)
-	if err != nil || !reflect.DeepEqual(got, e) {
-		t.Errorf("decoded from %s (%v)", b, err)
+	if r.Note != "" || strings.Contains(string(r.Data), "***") {
+		t.Errorf("record %+v with the data %s: want no Note, which changes keep, and secrets as they are", r, r.Data)
 	}
-	if strings.Contains(string(b), "***") {
-		t.Errorf("a secret was not encoded: %s", b)
+	parent := record.Key{Kind: record.Kind(e.Source.Kind), ID: e.Source.ID}
+	if r.Key != (record.Key{Kind: record.Endpoint, ID: e.ID}) || r.Owner != e.Source.Owner || r.Parent != parent || r.Name != e.URL || r.Status != string(e.Status) {
+		t.Errorf("a store cannot find, count or check it: %+v", r)
 	}
-	if none, err := deliver.DecodeEndpoint([]byte(`{"ID":"whk_1","Later":1}`)); err != nil || !reflect.DeepEqual(none, deliver.Endpoint{ID: "whk_1"}) {
-		t.Errorf("a record with a field more and many less: %+v, %v", none, err)
+	note := e.FailingNote()
+	if note.Ref != r.Ref() {
+		t.Errorf("note of %+v, want of this version: %+v", note.Ref, r.Ref())
 	}
-	for _, damaged := range []string{"", "[]", `{"ID":1}`, `{"OldSecrets":{}}`} {
-		if _, err := deliver.DecodeEndpoint([]byte(damaged)); err == nil || !strings.HasPrefix(err.Error(), "deliver: ") {
-			t.Errorf("%q: %v", damaged, err)
+	r.Note = note.Text
+	if got, err := deliver.EndpointFromRecord(r); err != nil || !reflect.DeepEqual(got, e) {
+		t.Errorf("from its record: %+v, %v; want %+v", got, err, e)
+	}
+	if e.FailingSince = (time.Time{}); e.FailingNote().Text != "" {
+		t.Errorf("note %q of an endpoint that does not fail", e.FailingNote().Text)
+	}
+	for _, row := range []struct {
+		name, data, note string
+		ok               bool
+	}{
+		{"a field more and many less", `{"Later":1}`, "", true},
+		{"no data", "", "", false},
+		{"a list", "[]", "", false},
+		{"a field of another type", `{"OldSecrets":{}}`, "", false},
+		{"a note that is no time", "{}", "yesterday", false},
+	} {
+		got, err := deliver.EndpointFromRecord(record.Record{Key: record.Key{Kind: record.Endpoint, ID: "whk_1"}, Data: []byte(row.data), Note: row.note})
+		if row.ok && (err != nil || !reflect.DeepEqual(got, deliver.Endpoint{ID: "whk_1"})) || !row.ok && (err == nil || !strings.HasPrefix(err.Error(), "deliver: ")) {
+			t.Errorf("%s: %+v, %v", row.name, got, err)
 		}
 	}
 }

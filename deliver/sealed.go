@@ -7,20 +7,20 @@ import (
 )
 
 // ErrSealed means that a stored secret cannot be decrypted, because the key or the
-// endpoints.SealedStore is missing. The error that wraps it names the endpoint and the field.
+// endpoints.Store has none. The error that wraps it names the endpoint and the field.
 var ErrSealed = errors.New("deliver: stored secret cannot be opened")
 
-// SealedPrefix is the prefix of secrets and header values that an endpoints.SealedStore has
+// SealedPrefix is the prefix of secrets and header values that an endpoints.Store has
 // encrypted.
 const SealedPrefix = "sealed:"
 
-// sealed reports whether an endpoints.SealedStore has encrypted a value. Plain secrets and
+// sealed reports whether an endpoints.Store has encrypted a value. Plain secrets and
 // header values never begin with SealedPrefix: see CheckSecret.
 func sealed(v Secret) bool { return strings.HasPrefix(string(v), SealedPrefix) }
 
 // CheckOpen returns an error that wraps ErrSealed and names the first encrypted field, if a secret
 // or header value of the endpoint is encrypted. This happens if the program uses no
-// endpoints.SealedStore.
+// endpoints.Store.
 func (e *Endpoint) CheckOpen() error {
 	refuse := func(field string) error {
 		return fmt.Errorf("%w: %s of endpoint %q: it is sealed, and there is no key", ErrSealed, field, e.ID)

@@ -88,7 +88,7 @@ func BenchmarkJudge(b *testing.B) {
 // benchmarkJudge runs the judge of a shard on its own.
 func benchmarkJudge(b *testing.B, subs int, kind string) {
 	w := &world{events: map[string]deliver.Event{}, cursors: map[string]Cursor{}}
-	d, err := New(Config{Shards: 1}, Deps{Fetcher: w, Journal: w})
+	d, err := New(Config{Shards: 1}, Deps{Fetcher: w, Journal: w, State: w})
 	if err != nil {
 		b.Fatal(err)
 	}

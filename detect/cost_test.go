@@ -224,7 +224,7 @@ func TestPlannedCost(t *testing.T) {
 			if row.roles.Probe != nil {
 				cfg.ProbeRate = 1
 			}
-			d, err := New(cfg, Deps{Fetcher: w, Journal: &world{}, Roles: row.roles})
+			d, err := New(cfg, Deps{Fetcher: w, Journal: &world{}, State: &world{}, Roles: row.roles})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,28 +238,4 @@ func TestPlannedCost(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What was spent just before a stop counts in the next process, also where no commit of
-// posts carries it.
-func TestCostOfTheLastSecondsBeforeAStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &priced{world: newWorld()}
-		run := func(spend int64) CostStats {
-			stream := newWire()
-			d := w.detector(t, func(c *settings) {
-				c.Fetcher, c.Roles.Stream, c.Cost = w, stream, Cost{Prices: prices, Limit: 1}
-			})
-			defer start(t, d)()
-			set(t, d, sub("m", "nasa"))
-			after(time.Second)
-			stream.out <- fetcher.Signal{Kind: fetcher.SignalHeartbeat, Billed: fetcher.Billed{Events: spend}}
-			after(time.Second)
-			return d.Stats().Cost
-		}
-		run(20)
-		if c := run(0); c.Today < 0.0399 || c.Today > 0.0401 {
-			t.Errorf("cost of the day in the second process %v, want 0.04", c.Today)
-		}
-	})
 }

@@ -7,9 +7,10 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// Deps are the parts that a Detector works with. Fetcher and Journal are required; the
+// Deps are the parts that a Detector works with. Fetcher, Journal and State are required; the
 // others have defaults.
 type Deps struct {
 	// Fetcher reads the timelines.
@@ -23,12 +24,15 @@ type Deps struct {
 	Roles fetcher.Roles
 	// Journal stores the cursors, events and charges.
 	Journal Journal
+	// State keeps the day's charges and the overlap, which the processes of a fleet share.
+	State record.State
 	// Platform is the platform's name if each of several platforms has a Detector. It is
-	// Event.Platform, and part of the ids. The Journal must keep the cursors of platforms apart.
+	// Event.Platform, and part of the ids. State keeps the
+	// values of platforms apart by it; the Journal must keep their cursors apart.
 	Platform string
 
-	// Node is the name of this process in its fleet. The journal keeps figures of each process
-	// under it, such as the charges for Cost.Limit.
+	// Node is the name of this process in its fleet. State keeps the charges of each process under
+	// it.
 	Node string
 
 	// OnCommit is called with the deliveries of each commit, in order, right after the
@@ -62,6 +66,9 @@ func (d Deps) withDefaults() (Deps, error) {
 	}
 	if d.Journal == nil {
 		return d, fmt.Errorf("detect: Journal is missing: want a detect.Journal")
+	}
+	if d.State == nil {
+		return d, fmt.Errorf("detect: State is missing: want a record.State")
 	}
 	d.Roles = d.Roles.Or(fetcher.RolesOf(d.Fetcher))
 	if d.OnCommit == nil {

@@ -28,6 +28,7 @@ type Detector struct {
 	epoch     time.Time
 	env       *poll.Env // shared by all polls
 	late      *lateness.Tracker
+	keeper    *keeper
 	shards    []*shards.Shard
 	committer *committer
 	count     counters
@@ -74,6 +75,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	}
 	d.streams = [...]*push.Stream{poll.Accounts: d.newStream(poll.Accounts, deps.Roles.Stream), poll.Queries: d.newStream(poll.Queries, deps.Roles.SearchStream)}
 	d.committer = newCommitter(d)
+	d.keeper = &keeper{d: d, read: make(chan struct{})}
 	d.router = newRouter(d)
 	n := min(cfg.Shards, cfg.FetchSlots)
 	for i := range n {
@@ -117,14 +119,13 @@ func (d *Detector) newEnv() *poll.Env {
 		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst,
 			Saves: cfg.Pace != PaceInterval, Shared: deps.Roles.Probe != nil && cfg.ProbeRate == 0, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger,
-			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node, Load: d.position, Store: d.storePositions}}),
+			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node}}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
 		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, Rest: poll.Rest{MinBackoff: cfg.Backoff.Min, MaxBackoff: cfg.Backoff.Max}, Handlers: deps.Handlers, Platform: deps.Platform,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
 		On: poll.Callbacks{
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
 			Trouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) },
-			Later:   d.storePositions,
 			Account: func() { d.streams[poll.Accounts].Changed() },
 			Pushed:  func(kind poll.Kind, numbers []uint64) { d.streams[kind].Done(numbers) },
 		}}
@@ -132,14 +133,13 @@ func (d *Detector) newEnv() *poll.Env {
 
 // Run polls until Stop is called, and returns when every poll and commit under way has ended. If
 // ctx ends, polls and commits are cancelled. Run may be called once. Before the first polls it
-// reads two things from the journal, for 2 s at most: the overlap, and how far each query set so
-// far was read. Posts that were fetched and not committed are found again by the next process.
+// reads two things, for 2 s at most: the overlap, and how far each query set so far was read. Posts that were fetched and not committed are found again by the next process.
 func (d *Detector) Run(ctx context.Context) error {
 	if !d.teller.Begin() {
 		return errors.New("detect: Run called twice")
 	}
 	defer close(d.done)
-	d.env.Budget.Spend.Begin(ctx)
+	d.keeper.charges(ctx)
 	d.gate.From(d.clock() + int64(rulesWait))
 	var running, committer sync.WaitGroup
 	committer.Go(func() { d.committer.run(ctx) })
@@ -155,15 +155,15 @@ func (d *Detector) Run(ctx context.Context) error {
 		case <-soft.Done():
 		}
 	})
-	running.Go(func() { d.env.Budget.Spend.Run(soft) })
+	running.Go(func() { d.keeper.run(soft) })
 	running.Go(func() { d.router.run(soft) })
 	for _, of := range d.streams {
 		running.Go(func() { of.Run(soft) })
 	}
 	running.Wait()
-	d.env.Budget.Spend.End()
 	close(d.committer.stop)
 	committer.Wait()
+	d.keeper.keep(ctx)
 	return context.Cause(ctx)
 }
 

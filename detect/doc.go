@@ -1,7 +1,7 @@
 // Package detect finds new posts. It polls accounts, remembers the posts that they showed,
 // notes how late each new post was found and why, and commits it.
 //
-//	d, err := detect.New(detect.Config{}, detect.Deps{Fetcher: f, Journal: j})
+//	d, err := detect.New(detect.Config{}, detect.Deps{Fetcher: f, Journal: j, State: s})
 //	go d.Run(ctx)
 //	err = d.Set(ctx, detect.ForMonitor(m)) // from now on its accounts are polled
 //

@@ -250,6 +250,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 	for want, tune := range map[string]func(*settings){
 		"Fetcher":      func(c *settings) { c.Fetcher = nil },
 		"Journal":      func(c *settings) { c.Journal = nil },
+		"State":        func(c *settings) { c.State = nil },
 		"Shards -1":    func(c *settings) { c.Shards = -1 },
 		"FetchSlots":   func(c *settings) { c.FetchSlots = 1 << 20 },
 		"MaxPages":     func(c *settings) { c.MaxPages = -3 },
@@ -261,13 +262,13 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		"Horizon":      func(c *settings) { c.Horizon = time.Second },
 		"FetchTimeout": func(c *settings) { c.FetchTimeout = 48 * time.Hour },
 	} {
-		c := settings{Deps: Deps{Fetcher: w, Journal: w}}
+		c := settings{Deps: Deps{Fetcher: w, Journal: w, State: w}}
 		tune(&c)
 		if _, err := New(c.Config, c.Deps); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
 			t.Errorf("error %v, want one that names %s and what is allowed", err, want)
 		}
 	}
-	d, err := New(Config{}, Deps{Fetcher: w, Journal: w})
+	d, err := New(Config{}, Deps{Fetcher: w, Journal: w, State: w})
 	if err != nil {
 		t.Fatal(err)
 	}

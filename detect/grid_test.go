@@ -12,6 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // pollTimes is a platform without posts, and a journal that keeps nothing.
@@ -49,7 +50,7 @@ func TestPollsComeAtThePhase(t *testing.T) {
 				const accounts, intervals = 50, 4
 				<-time.After(tc.begin)
 				p := &pollTimes{at: map[string][]time.Time{}}
-				d, err := detect.New(detect.Config{Shards: 3}, detect.Deps{Fetcher: p, Journal: p})
+				d, err := detect.New(detect.Config{Shards: 3}, detect.Deps{Fetcher: p, Journal: p, State: memory.New(memory.Options{}).Ports().State})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -97,7 +98,7 @@ func TestPollsAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const gather, interval = 50 * time.Millisecond, time.Second
 		p := &pollTimes{at: map[string][]time.Time{}}
-		d, err := detect.New(detect.Config{Shards: 2, Gather: gather}, detect.Deps{Fetcher: p, Journal: p})
+		d, err := detect.New(detect.Config{Shards: 2, Gather: gather}, detect.Deps{Fetcher: p, Journal: p, State: memory.New(memory.Options{}).Ports().State})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -305,11 +305,11 @@ func TestPaceConfig(t *testing.T) {
 		"MinOverlap 1h": {MinOverlap: time.Hour},
 		"MaxOverlap 1s": {MaxOverlap: time.Second},
 	} {
-		if _, err := New(cfg, Deps{Fetcher: w, Journal: w}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(cfg, Deps{Fetcher: w, Journal: w, State: w}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
-	d, err := New(Config{Pace: PaceBudget, FetchRate: 1}, Deps{Fetcher: w, Journal: w})
+	d, err := New(Config{Pace: PaceBudget, FetchRate: 1}, Deps{Fetcher: w, Journal: w, State: w})
 	if err != nil {
 		t.Fatal(err)
 	}

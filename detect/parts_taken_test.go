@@ -339,7 +339,7 @@ func TestStreamIsHandedOver(t *testing.T) {
 func TestAccountsElsewhereTakeLittleMemory(t *testing.T) {
 	n := testsize.Of(100_000, 200_000, 1_000_000)
 	w := &world{cursors: map[string]Cursor{}}
-	d, err := New(Config{}, Deps{Fetcher: w, Journal: w})
+	d, err := New(Config{}, Deps{Fetcher: w, Journal: w, State: w})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -227,7 +227,7 @@ func TestProbeSettings(t *testing.T) {
 		{Config{Pace: PaceBudget, FetchRate: 1}, counts{}, ""},
 	} {
 		w := &world{}
-		_, err := New(c.cfg, Deps{Fetcher: w, Journal: w, Roles: fetcher.Roles{Probe: c.probe}})
+		_, err := New(c.cfg, Deps{Fetcher: w, Journal: w, State: w, Roles: fetcher.Roles{Probe: c.probe}})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.cfg, err, c.want)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
@@ -50,9 +49,6 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 // run routes the rules that were set before Run. After each change of accounts it routes all rules
 // again. Run starts it as a goroutine.
 func (r *router) run(ctx context.Context) {
-	var loading sync.WaitGroup // polls wait for loading and for the first routing
-	loading.Go(func() { r.d.late.Begin(ctx, r.d.position, r.d.deps.Logger) })
-	defer loading.Wait()
 	retry := time.NewTimer(0)
 	defer retry.Stop()
 	for wait := rerouteWait; ; {
@@ -72,7 +68,7 @@ func (r *router) run(ctx context.Context) {
 			r.d.deps.Logger.Log(ctx, level, "cannot route queries: retrying", "error", err)
 			wait = rerouteWait
 		}
-		if loading.Wait(); err == nil && r.d.gate.From(0) {
+		if <-r.d.keeper.read; err == nil && r.d.gate.From(0) { // the first polls wait for the overlap, too
 			r.d.ring()
 		}
 		if open || err != nil {

@@ -59,8 +59,8 @@ func (d *Detector) follow(sh *shards.Shard) {
 	}
 }
 
-// positions returns batches for the positions that the journal lacks: those of the streams, the
-// costs and the overlap. Commit them with group, then call stored.
+// positions returns batches for the positions of the streams that the journal lacks. Commit them
+// with group, then call stored.
 func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) {
 	var numbers [len(d.streams)][]uint64
 	for _, w := range group {
@@ -70,18 +70,12 @@ func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) 
 		}
 	}
 	stored = func() {}
-	with := func(of interface{ Stored(string) }) func(target, position string, ok bool) {
-		return func(target, position string, ok bool) {
-			if before := stored; ok {
-				batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Position: position}})
-				stored = func() { before(); of.Stored(position) }
-			}
+	for kind, of := range d.streams {
+		if target, position, ok := of.Position(numbers[kind]); ok {
+			before := stored
+			batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Position: position}})
+			stored = func() { before(); of.Stored(position) }
 		}
 	}
-	for kind, of := range d.streams {
-		with(of)(of.Position(numbers[kind]))
-	}
-	with(d.env.Budget.Spend)(d.env.Budget.Spend.Position())
-	with(d.late)(d.late.Position())
 	return batches, stored
 }

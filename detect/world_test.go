@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +14,10 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// world is a small platform and a small journal, for tests in virtual time.
+// world is a small platform, a small journal and a small state, for tests in virtual time.
 type world struct {
 	mu       sync.Mutex
 	posts    map[string][]post // by account, in order of publication
@@ -36,6 +38,11 @@ type world struct {
 	slowStore time.Duration
 	slowReads time.Duration // of cursors
 	handed    []deliver.Delivery
+
+	values    map[record.Name]record.Value
+	version   uint64
+	slowState time.Duration // its answers are of so long ago
+	stateErr  error
 }
 
 type post struct {
@@ -53,7 +60,7 @@ type call struct {
 func newWorld() *world {
 	<-time.After(1234567 * time.Nanosecond)
 	return &world{posts: map[string][]post{}, pageSize: 20, underWay: map[string]int{},
-		events: map[string]deliver.Event{}, cursors: map[string]Cursor{}}
+		events: map[string]deliver.Event{}, cursors: map[string]Cursor{}, values: map[record.Name]record.Value{}}
 }
 
 func (w *world) do(change func()) {
@@ -220,6 +227,36 @@ func (w *world) Cursors(_ context.Context, targets ...string) ([]Cursor, error) 
 	return out, nil
 }
 
+func (w *world) Get(ctx context.Context, n record.Name) (record.Value, error) {
+	w.mu.Lock()
+	v, ok := w.values[n]
+	slow, err := w.slowState, w.stateErr
+	w.mu.Unlock()
+	select {
+	case <-time.After(slow):
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if !ok && err == nil {
+		err = record.ErrNotFound
+	}
+	return v, err
+}
+
+func (w *world) Swap(ctx context.Context, n record.Name, version uint64, value []byte, _ time.Duration) (uint64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := errors.Join(w.stateErr, ctx.Err()); err != nil {
+		return 0, err
+	}
+	if w.values[n].Version != version {
+		return 0, record.ErrConflict
+	}
+	w.version++
+	w.values[n] = record.Value{Data: value, Version: w.version}
+	return w.version, nil
+}
+
 // got lists "source:post" of all events, in order.
 func (w *world) got() []string {
 	w.mu.Lock()
@@ -252,7 +289,7 @@ type settings struct {
 // detector makes a detector on the world; tune may be nil.
 func (w *world) detector(t *testing.T, tune func(*settings)) *Detector {
 	t.Helper()
-	s := settings{Config{Shards: 2}, Deps{Fetcher: w, Journal: w,
+	s := settings{Config{Shards: 2}, Deps{Fetcher: w, Journal: w, State: w,
 		OnCommit: func(ds []deliver.Delivery) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

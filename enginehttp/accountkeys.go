@@ -1,11 +1,9 @@
 package enginehttp
 
 import (
-	"context"
 	"net/http"
 	"time"
 
-	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
@@ -85,10 +83,7 @@ func (h keyAPI) createKey(c *call) (reply, error) {
 	if f.err != nil {
 		return reply{}, f.err
 	}
-	var k apikey.Issued
-	err := streamwatch.UnlessErased(c.Context(), q.Owner,
-		func(ctx context.Context) (err error) { k, err = h.opts.Keys.Issue(ctx, q); return err },
-		func(ctx context.Context) error { return h.opts.Keys.Delete(ctx, q.Owner, k.ID) })
+	k, err := h.opts.Keys.Issue(c.Context(), q)
 	if err != nil {
 		return reply{}, err
 	}

@@ -55,11 +55,11 @@ func TestChargesAreTheAnswersOf2xx(t *testing.T) {
 		name             string
 		long, usual, few int // requests
 		workers          int
-		open             func(t *testing.T) keyedStore
+		open             func(t *testing.T) storage.Store
 		why              string // why not 100,000
 	}{
-		{"memory", 100_000, 6_000, 1_500, 8, func(*testing.T) keyedStore { return memory.New(memory.Options{}) }, ""},
-		{"sqlite", 4_000, 640, 320, 64, func(t *testing.T) keyedStore {
+		{"memory", 100_000, 6_000, 1_500, 8, func(*testing.T) storage.Store { return memory.New(memory.Options{}) }, ""},
+		{"sqlite", 4_000, 640, 320, 64, func(t *testing.T) storage.Store {
 			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func TestChargesAreTheAnswersOf2xx(t *testing.T) {
 
 var mixedRequests = flag.Int("requests", 0, "requests of TestChargesAreTheAnswersOf2xx on each store; 0 for as many as take some seconds")
 
-func chargesAreTheAnswersOf2xx(t *testing.T, store keyedStore, requests, workers int) {
+func chargesAreTheAnswersOf2xx(t *testing.T, store storage.Store, requests, workers int) {
 	type mood struct{ name string }
 	moods := []mood{{"well"}, {"well"}, {"panic"}, {"abort"}, {"upstream"}, {"not found"}, {"timeout"}, {"leaves first"}, {"leaves while"}, {"write fails"}, {"flush fails"}}
 	p := &providers{}
@@ -104,7 +104,7 @@ func chargesAreTheAnswersOf2xx(t *testing.T, store keyedStore, requests, workers
 		return nil
 	}
 	w := newWorld(t, func(s *setup) { s.store, s.options.Providers = store, p.all() })
-	if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "more", Owner: mine, Kind: billing.KindTopUp, Amount: billing.Credits(requests*10) * billing.Credit}); err != nil {
+	if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "more", Owner: mine, Kind: billing.KindTopUp, Amount: billing.Credits(requests*10) * billing.Credit}); err != nil {
 		t.Fatal(err)
 	}
 	before, _ := w.spent(mine)
@@ -181,7 +181,7 @@ func TestLastCredit(t *testing.T) {
 		w := newWorld(t, func(s *setup) {})
 		w.checked = false
 		w.empty(mine)
-		if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint("half", round), Owner: mine, Amount: 500}); err != nil {
+		if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: fmt.Sprint("half", round), Owner: mine, Amount: 500}); err != nil {
 			t.Fatal(err)
 		}
 		var ok, refused atomic.Int64
@@ -226,7 +226,7 @@ func TestChargeIsTriedAgain(t *testing.T) {
 		}
 	})
 	a := w.do(mine, "GET", "/v1/account/me", "")
-	b, err := w.store.Ledger().Balance(t.Context(), mine)
+	b, err := w.store.Ports().Ledger.Balance(t.Context(), mine)
 	if a.status != 200 || err != nil || b.Available+b.Reserved != funds {
 		t.Errorf("%d, %+v, %v: want an answer, and a reservation that will expire", a.status, b, err)
 	}
@@ -267,7 +267,7 @@ func (freeAccount) Request(endpoint string) billing.Credits {
 func TestBillingLog(t *testing.T) {
 	w := newWorld(t)
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	if err := w.store.Ledger().Append(t.Context(),
+	if err := w.store.Ports().Ledger.Append(t.Context(),
 		billing.Entry{ID: "m1", Owner: mine, Kind: billing.KindMonitor, Amount: -1157, At: at, SourceID: "mon_x", SourceName: "space", NumAccounts: 1, TierLabel: "1-10", Rate: 1667 * billing.Credit},
 		billing.Entry{ID: "r1", Owner: mine, Kind: billing.KindRule, Amount: -70, At: at, SourceID: "rul_x", SourceName: "moon"}); err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func TestBillingLog(t *testing.T) {
 // The balances in the billing log add up while other requests have credits reserved.
 func TestBillingLogAddsUpBesideOtherRequests(t *testing.T) {
 	w := newWorld(t)
-	if err := w.store.Ledger().Reserve(t.Context(), billing.Reservation{ID: "under way", Owner: mine, Amount: 8 * billing.Credit}); err != nil {
+	if err := w.store.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: "under way", Owner: mine, Amount: 8 * billing.Credit}); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {

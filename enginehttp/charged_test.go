@@ -40,14 +40,18 @@ type withLedger struct {
 	ledger billing.Ledger
 }
 
-func (s withLedger) Ledger() billing.Ledger { return s.ledger }
+func (s withLedger) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.Ledger = s.ledger
+	return p
+}
 
 // A list of rules asks the ledger once, however many rules it shows; a list of
 // monitors does not ask it.
 func TestAPageAsksTheLedgerOnce(t *testing.T) {
 	ledger := new(asked)
 	w := newWorld(t, func(s *setup) {
-		s.faults = func(s storage.Store) storage.Store { ledger.Ledger = s.Ledger(); return withLedger{s, ledger} }
+		s.faults = func(s storage.Store) storage.Store { ledger.Ledger = s.Ports().Ledger; return withLedger{s, ledger} }
 	})
 	for i := range 4 {
 		for path, body := range map[string]string{
@@ -81,7 +85,7 @@ func TestARulesChargesOutliveTheBillingLog(t *testing.T) {
 	id := w.ids[mine].Replace("{rule}")
 	for i := range 3 {
 		e := billing.Entry{ID: fmt.Sprint("minute ", i), Owner: mine, Kind: billing.KindRule, SourceID: id, Amount: -2 * billing.Credit, At: time.Now()}
-		if err := w.store.Ledger().Append(t.Context(), e); err != nil {
+		if err := w.store.Ports().Ledger.Append(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}

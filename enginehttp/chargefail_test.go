@@ -21,7 +21,11 @@ type tills struct {
 	till *till
 }
 
-func (s tills) Ledger() billing.Ledger { return s.till }
+func (s tills) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.Ledger = s.till
+	return p
+}
 
 // till is a ledger whose first commits, releases or lookups of a balance fail.
 type till struct {
@@ -57,7 +61,7 @@ func (s *till) Balance(ctx context.Context, owner string) (billing.Balance, erro
 func newTill(t *testing.T, l *till, changes ...func(*setup)) (*world, *bytes.Buffer) {
 	var log bytes.Buffer
 	return newWorld(t, append(changes, func(s *setup) {
-		s.faults = func(s storage.Store) storage.Store { l.Ledger = s.Ledger(); return tills{s, l} }
+		s.faults = func(s storage.Store) storage.Store { l.Ledger = s.Ports().Ledger; return tills{s, l} }
 		s.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})...), &log
 }
@@ -82,7 +86,7 @@ func TestChargeIsTriedThreeTimes(t *testing.T) {
 		if a := w.do(mine, "GET", "/v1/account/me", ""); a.status != 200 {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
-		b, err := w.store.Ledger().Balance(t.Context(), mine)
+		b, err := w.store.Ports().Ledger.Balance(t.Context(), mine)
 		if got := funds - b.Available - b.Reserved; err != nil || got != row.charged || l.commits != row.tries {
 			t.Errorf("%d failures: charged %d in %d tries, %v, want %d in %d", row.fails, got, l.commits, err, row.charged, row.tries)
 		}
@@ -134,7 +138,7 @@ func TestA402WithoutALedger(t *testing.T) {
 // spent.
 func TestBalancesAreRoundedDown(t *testing.T) {
 	w := newWorld(t)
-	if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "spent", Owner: mine, Amount: -1}); err != nil {
+	if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "spent", Owner: mine, Amount: -1}); err != nil {
 		t.Fatal(err)
 	}
 	if a := w.do(mine, "GET", "/v1/account/me", ""); !strings.Contains(a.body, `"credits_balance":998,`) {
@@ -154,12 +158,12 @@ func TestHoldOutlivesTheRequest(t *testing.T) {
 			reserved billing.Credits
 		}{{80*time.Second - 1, billing.Credit}, {1, 0}} {
 			<-time.After(row.wait)
-			if b, err := w.store.Ledger().Balance(t.Context(), mine); err != nil || b.Reserved != row.reserved {
+			if b, err := w.store.Ports().Ledger.Balance(t.Context(), mine); err != nil || b.Reserved != row.reserved {
 				t.Errorf("%s later: %+v, %v, want %d reserved", row.wait, b, err, row.reserved)
 			}
 		}
 		w.do(mine, "GET", "/v1/account/me", "")
-		p, err := w.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: mine, PageSize: 1})
+		p, err := w.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: mine, PageSize: 1})
 		if err != nil || p.Entries[0].Endpoint != "account" || p.Entries[0].TierLabel != "pro" {
 			t.Errorf("%+v, %v, want one of account and pro", p.Entries, err)
 		}

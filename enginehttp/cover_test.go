@@ -83,11 +83,11 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 				row.prepare(w)
 			}
 			have := billing.Credits(row.credits) * billing.Credit
-			had, err := w.store.Ledger().Balance(t.Context(), mine)
+			had, err := w.store.Ports().Ledger.Balance(t.Context(), mine)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Kind: billing.KindTopUp, Amount: have - had.Available}); err != nil {
+			if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Kind: billing.KindTopUp, Amount: have - had.Available}); err != nil {
 				t.Fatal(err)
 			}
 			before := w.state()
@@ -95,7 +95,7 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 			if a.status != row.status {
 				t.Fatalf("%d %s, want %d", a.status, a.body, row.status)
 			}
-			b, err := w.store.Ledger().Balance(t.Context(), mine)
+			b, err := w.store.Ports().Ledger.Balance(t.Context(), mine)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,11 +120,11 @@ func TestParallelCreationsAreCoveredTogether(t *testing.T) {
 		s.engine.Billing, s.engine.Pricing, s.options.Pricing = &billing.MeterConfig{}, hourly{}, freeRequests{}
 	})
 	// Beside the world's two streams, of 20 credits an hour, there is cover for three.
-	had, err := w.store.Ledger().Balance(t.Context(), mine)
+	had, err := w.store.Ports().Ledger.Balance(t.Context(), mine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Kind: billing.KindTopUp, Amount: 59*billing.Credit - had.Available}); err != nil {
+	if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Kind: billing.KindTopUp, Amount: 59*billing.Credit - had.Available}); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup

@@ -237,7 +237,7 @@ func TestHealthOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(s *setup) {
 			s.faults = func(s storage.Store) storage.Store {
-				return storetest.FaultyStore(s, storetest.FaultPlan{Method: "Monitors.List", Call: 1})
+				return storetest.FaultyStore(s, storetest.FaultPlan{Method: "Records.List", Call: 1})
 			}
 		})
 		for range 3 {
@@ -262,7 +262,7 @@ func (authError) Authenticate(context.Context, secret.Value) (apikey.Principal, 
 // clock is an hour behind issued it.
 func (w *world) expiredKey() string {
 	anHourAgo := func() time.Time { return time.Now().Add(-time.Hour) }
-	past, err := apikey.NewManager(apikey.Config{Store: w.store.Keys(), Now: anHourAgo})
+	past, err := apikey.NewManager(apikey.Config{Records: w.store.Ports().Records, Now: anHourAgo})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func (w *world) revokedKey() string {
 
 // empty takes all of an owner's credits but half of one.
 func (w *world) empty(owner string) {
-	err := w.store.Ledger().Append(w.Context(), billing.Entry{ID: "gone_" + owner, Owner: owner, Kind: billing.KindRequest, Amount: -(funds - 500)})
+	err := w.store.Ports().Ledger.Append(w.Context(), billing.Entry{ID: "gone_" + owner, Owner: owner, Kind: billing.KindRequest, Amount: -(funds - 500)})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -26,12 +26,12 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	api, err := enginehttp.New(engine, enginehttp.Options{Auth: keys, Ledger: store.Ledger()})
+	api, err := enginehttp.New(engine, enginehttp.Options{Auth: keys, Ledger: store.Ports().Ledger})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -46,7 +46,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	err = store.Ledger().Append(ctx, billing.Entry{ID: "invoice-1", Owner: "acme", Kind: billing.KindTopUp, Amount: 500 * billing.Credit, At: time.Now()})
+	err = store.Ports().Ledger.Append(ctx, billing.Entry{ID: "invoice-1", Owner: "acme", Kind: billing.KindTopUp, Amount: 500 * billing.Credit, At: time.Now()})
 	if err != nil {
 		fmt.Println(err)
 		return

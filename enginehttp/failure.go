@@ -12,6 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/invalid"
@@ -65,14 +66,14 @@ func failureOf(err error) *failure {
 		err = refused(field.Field, field.Value, field.Allowed)
 	case errors.As(err, &quota):
 		err = &failure{status: http.StatusUnprocessableEntity, text: strings.TrimPrefix(quota.Error(), "streamwatch: ")}
-	case errors.Is(err, streamwatch.ErrBusy):
-		err = &failure{status: http.StatusConflict, text: "another request of this account is creating something: try again", retry: time.Second}
 	case errors.Is(err, streamwatch.ErrErasing):
-		err = conflict("the account is being erased, or was while the request was under way")
+		err = conflict("the account was erased")
 	case errors.Is(err, monitor.ErrNotFound):
 		err = notFound("monitor")
 	case errors.Is(err, deliver.ErrEndpointNotFound):
 		err = notFound("webhook")
+	case errors.Is(err, endpoints.ErrSourceNotFound):
+		err = notFound("monitor or filter rule")
 	case errors.Is(err, deliver.ErrSealed): // no Retry-After: trying again soon does not help
 		err = &failure{status: http.StatusServiceUnavailable, text: "the secrets of the webhook cannot be opened: the service lacks the key that they were encrypted with", cause: err}
 	case errors.Is(err, deliver.ErrReplayNotFound):

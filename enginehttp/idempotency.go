@@ -13,7 +13,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 const (
@@ -23,19 +23,31 @@ const (
 	leaseGrace = 10 * time.Second
 	// finishTimeout limits the call that stores an answer before it is sent.
 	finishTimeout = 5 * time.Second
+	// answerLast is how long answers are kept.
+	answerLast = 24 * time.Hour
 )
 
 // repeat is a request with an Idempotency-Key.
 type repeat struct {
 	h       *Handler
 	ctx     context.Context
-	request fleet.Request
+	named   record.Name
+	own     request     // as it is stored while it is under way
+	version uint64      // of that
 	cipher  cipher.AEAD // encrypts the stored answer
 	// first is the answer to an earlier request; nil if this request must be carried out.
 	first *reply
 	kept  bool // keep was called; end then does nothing
 	// stored is true if the store has the answer.
 	stored bool
+}
+
+// request is a request with an Idempotency-Key in the form in which it is stored, with a ttl: its
+// lease while it is under way, and answerLast when it has its answer.
+type request struct {
+	Asked string `json:"asked"`          // a hash of its content
+	By    string `json:"by,omitempty"`   // the repetition that is under way
+	Text  []byte `json:"text,omitempty"` // the encrypted answer
 }
 
 // kept is an answer in the form in which it is encrypted and stored.
@@ -65,20 +77,59 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 	if err := r.name(x, c, rt, sent[0]); err != nil {
 		return nil, err
 	}
-	answer, err := h.engine.Answers().Begin(r.ctx, r.request)
-	switch {
-	case errors.Is(err, fleet.ErrOtherRequest):
-		return nil, &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
-	case errors.Is(err, fleet.ErrUnderWay):
-		return nil, &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
-	case err != nil: // the store may have recorded the request nevertheless
-		r.end(x)
-		return nil, err
-	case answer == nil:
-		return r, nil
+	answer, err := r.begin()
+	if err != nil || answer == nil {
+		return r, err
 	}
-	r.first, err = r.open(answer.Text)
+	r.first, err = r.open(answer)
 	return r, err
+}
+
+var (
+	errOtherRequest = &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
+	errUnderWay     = &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
+)
+
+// begin stores that the request is under way, or returns its encrypted answer.
+func (r *repeat) begin() (answer []byte, err error) {
+	state := r.h.engine.State()
+	mine, err := json.Marshal(r.own)
+	if err != nil {
+		return nil, err
+	}
+	var failed error // of the Swap before, which may have been made
+	for {
+		v, err := state.Get(r.ctx, r.named)
+		if errors.Is(err, record.ErrNotFound) && failed == nil {
+			r.version, failed = state.Swap(r.ctx, r.named, 0, mine, r.h.opts.Timeout+leaseGrace)
+			switch {
+			case failed == nil:
+				return nil, nil
+			case errors.Is(failed, record.ErrGone):
+				return nil, failed
+			case errors.Is(failed, record.ErrConflict): // another repetition was faster
+				failed = nil
+			}
+			continue
+		}
+		if err != nil {
+			return nil, errors.Join(failed, err)
+		}
+		var q request
+		if err := json.Unmarshal(v.Data, &q); err != nil {
+			return nil, fmt.Errorf("enginehttp: the stored request with an Idempotency-Key cannot be read: %w", err)
+		}
+		switch {
+		case q.Asked != r.own.Asked:
+			return nil, errOtherRequest
+		case q.By == r.own.By && q.Text == nil:
+			r.version = v.Version
+			return nil, nil
+		case q.Text == nil:
+			return nil, errUnderWay
+		}
+		return q.Text, nil
+	}
 }
 
 // name sets the request's id in the store, and the cipher for its answer, which may contain
@@ -94,13 +145,13 @@ func (r *repeat) name(x *exchange, c *call, rt *route, key string) error {
 	if err == nil {
 		r.cipher, err = cipher.NewGCMWithRandomNonce(block)
 	}
-	r.request = fleet.Request{Owner: c.who.Owner, ID: hex.EncodeToString(id[:]), Asked: hex.EncodeToString(derived[32:]),
-		By: x.id, Lease: r.h.opts.Timeout + leaseGrace}
+	r.named = record.Name{Space: "answer", Owner: c.who.Owner, ID: hex.EncodeToString(id[:])}
+	r.own = request{Asked: hex.EncodeToString(derived[32:]), By: x.id}
 	return err
 }
 
 func (r *repeat) open(text []byte) (*reply, error) {
-	plain, err := r.cipher.Open(nil, nil, text, []byte(r.request.Owner))
+	plain, err := r.cipher.Open(nil, nil, text, []byte(r.named.Owner))
 	var k kept
 	if err == nil {
 		err = json.Unmarshal(plain, &k)
@@ -117,28 +168,37 @@ func (r *repeat) keep(x *exchange, answer reply) {
 	plain, err := json.Marshal(kept{answer.status, answer.version, answer.text})
 	if err == nil {
 		r.kept = true
-		err = r.finish(r.cipher.Seal(nil, nil, plain, []byte(r.request.Owner)))
+		err = r.finish(r.cipher.Seal(nil, nil, plain, []byte(r.named.Owner)))
 		r.stored = err == nil
 	}
 	if err != nil {
 		r.h.opts.Logger.Error("cannot store the answer to a request with an Idempotency-Key: a repetition will be carried out",
-			"request_id", x.named, "owner", r.request.Owner, "error", err)
+			"request_id", x.named, "owner", r.named.Owner, "error", err)
 	}
 }
 
 // end ends a request. If no answer was kept, it releases the Idempotency-Key.
 func (r *repeat) end(x *exchange) {
-	if r.first != nil || r.kept {
+	if r.first != nil || r.kept || r.version == 0 {
 		return
 	}
-	if err := r.finish(nil); err != nil && !errors.Is(err, fleet.ErrNotBegun) {
+	if err := r.finish(nil); err != nil && !errors.Is(err, record.ErrConflict) {
 		r.h.opts.Logger.Warn("cannot give an Idempotency-Key free: it will be when its lease is over",
-			"request_id", x.named, "owner", r.request.Owner, "error", err)
+			"request_id", x.named, "owner", r.named.Owner, "error", err)
 	}
 }
 
+// finish stores the encrypted answer, or removes the request for nil.
 func (r *repeat) finish(text []byte) error {
+	var value []byte
+	if text != nil {
+		var err error
+		if value, err = json.Marshal(request{Asked: r.own.Asked, Text: text}); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), finishTimeout)
 	defer cancel()
-	return r.h.engine.Answers().Finish(ctx, r.request, text)
+	_, err := r.h.engine.State().Swap(ctx, r.named, r.version, value, answerLast)
+	return err
 }

@@ -39,11 +39,15 @@ type slowTills struct {
 	till *slowTill
 }
 
-func (s slowTills) Ledger() billing.Ledger { return s.till }
+func (s slowTills) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.Ledger = s.till
+	return p
+}
 
 func withTill(l *slowTill) func(*setup) {
 	return func(s *setup) {
-		s.faults = func(s storage.Store) storage.Store { l.Ledger = s.Ledger(); return slowTills{s, l} }
+		s.faults = func(s storage.Store) storage.Store { l.Ledger = s.Ports().Ledger; return slowTills{s, l} }
 	}
 }
 

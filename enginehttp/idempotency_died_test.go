@@ -1,7 +1,6 @@
 package enginehttp_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -9,30 +8,9 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/enginehttp"
-	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
-
-// dying is a store whose process stands still when it would store an answer, until gone is
-// closed: to all others it has died.
-type dying struct {
-	storage.Store
-	storage.Sharing
-	died, gone chan struct{}
-}
-
-func (d dying) Answers() fleet.Answers { return dyingAnswers{d.Sharing.Answers(), d} }
-
-type dyingAnswers struct {
-	fleet.Answers
-	of dying
-}
-
-func (a dyingAnswers) Finish(context.Context, fleet.Request, []byte) error {
-	close(a.of.died)
-	<-a.of.gone
-	return fleet.ErrNotBegun
-}
 
 // A node dies after it has carried a request out, and before it has stored the answer. The
 // key is taken until 10 s after the longest time that a request may take. Then a repetition
@@ -69,7 +47,14 @@ func TestIdempotencyKeyOfANodeThatDiedWithTheAnswer(t *testing.T) {
 				one := newWorld(t, func(s *setup) {
 					s.options.Timeout = 20 * time.Second
 					s.faults = func(below storage.Store) storage.Store {
-						return dying{below, below.(storage.Sharing), died, gone}
+						return swapping{below, func(_ swap, _ uint64, value []byte) (uint64, error) {
+							if !answers(value) {
+								return 0, errPass
+							}
+							close(died) // to all others
+							<-gone
+							return 0, record.ErrConflict
+						}}
 					}
 				})
 				two := one.other()

@@ -15,7 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/enginetest"
-	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -29,7 +29,7 @@ func (w *world) other() *world {
 	if err != nil {
 		w.Fatal(err)
 	}
-	h, err := enginehttp.New(e, enginehttp.Options{Auth: w.keys, Keys: w.keys, Ledger: w.store.Ledger(), RatePerMinute: 1_000_000})
+	h, err := enginehttp.New(e, enginehttp.Options{Auth: w.keys, Keys: w.keys, Ledger: w.store.Ports().Ledger, RatePerMinute: 1_000_000})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -140,71 +140,67 @@ func TestIdempotencyKeyIsChargedOnceByAllNodes(t *testing.T) {
 	}
 }
 
-// sniffed is a store that shows what it is given of answers.
-type sniffed struct {
+// swapping is a store whose Swap of a request with an Idempotency-Key is done by do. If do returns
+// errPass, the store's own is called.
+type swapping struct {
 	storage.Store
-	storage.Sharing
-	text []byte
+	do func(own swap, version uint64, value []byte) (uint64, error)
 }
 
-func (s *sniffed) Answers() fleet.Answers { return sniffer{s.Sharing.Answers(), s} }
+// swap is a Swap of the store itself.
+type swap func() (uint64, error)
 
-type sniffer struct {
-	fleet.Answers
-	to *sniffed
+var errPass = errors.New("as the store does it")
+
+func (s swapping) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.State = swappingState{p.State, s}
+	return p
 }
 
-func (s sniffer) Finish(ctx context.Context, q fleet.Request, text []byte) error {
-	s.to.text = append(s.to.text, text...)
-	return s.Answers.Finish(ctx, q, text)
+type swappingState struct {
+	record.State
+	by swapping
 }
+
+func (s swappingState) Swap(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (uint64, error) {
+	own := func() (uint64, error) { return s.State.Swap(ctx, n, version, value, ttl) }
+	if n.Space == "answer" {
+		if after, err := s.by.do(own, version, value); !errors.Is(err, errPass) {
+			return after, err
+		}
+	}
+	return own()
+}
+
+// answers reports whether a value has an answer.
+func answers(value []byte) bool { return bytes.Contains(value, []byte(`"text":`)) }
 
 // The store never sees a secret of an answer, nor the Idempotency-Key, by which the answer
 // opens.
 func TestStoredAnswersHaveNoSecrets(t *testing.T) {
-	var store *sniffed
+	var stored []byte
 	w := newWorld(t, func(s *setup) {
 		s.faults = func(below storage.Store) storage.Store {
-			store = &sniffed{Store: below, Sharing: below.(storage.Sharing)}
-			return store
+			return swapping{below, func(_ swap, _ uint64, value []byte) (uint64, error) {
+				stored = append(stored, value...)
+				return 0, errPass
+			}}
 		}
 	})
 	for range 2 {
 		a := w.once("a-key-of-the-client", "POST", "/v1/account/keys", `{"name":"n"}`)
 		secret, _ := a.decode(t)["key"].(string)
-		if a.status != 201 || secret == "" || len(store.text) == 0 {
+		if a.status != 201 || secret == "" || len(stored) == 0 {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 		for _, word := range []string{secret, "a-key-of-the-client", "created_at"} {
-			if bytes.Contains(store.text, []byte(word)) {
+			if bytes.Contains(stored, []byte(word)) {
 				t.Errorf("the store was given %q", word)
 			}
 		}
 	}
 }
-
-// brokenAnswers is a store that keeps no answers.
-type brokenAnswers struct {
-	storage.Store
-	storage.Sharing
-	begin, finish error
-}
-
-func (b brokenAnswers) Answers() fleet.Answers { return failing{b.Sharing.Answers(), b} }
-
-type failing struct {
-	fleet.Answers
-	by brokenAnswers
-}
-
-func (f failing) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, error) {
-	if f.by.begin != nil {
-		return nil, f.by.begin
-	}
-	return f.Answers.Begin(ctx, q)
-}
-
-func (f failing) Finish(context.Context, fleet.Request, []byte) error { return f.by.finish }
 
 // If the store cannot say whether a request is a repetition, it is not carried out. If it
 // cannot keep the answer, the client gets that all the same.
@@ -216,7 +212,12 @@ func TestIdempotencyKeyWithoutAStore(t *testing.T) {
 	}{{errors.New("gone"), nil, 503}, {nil, errors.New("gone"), 201}} {
 		w := newWorld(t, func(s *setup) {
 			s.faults = func(below storage.Store) storage.Store {
-				return brokenAnswers{below, below.(storage.Sharing), row.begin, row.finish}
+				return swapping{below, func(_ swap, _ uint64, value []byte) (uint64, error) {
+					if err := map[bool]error{false: row.begin, true: row.finish}[answers(value)]; err != nil {
+						return 0, err
+					}
+					return 0, errPass
+				}}
 			}
 		})
 		a := w.once("k", "POST", monitors, body)
@@ -227,40 +228,26 @@ func TestIdempotencyKeyWithoutAStore(t *testing.T) {
 	}
 }
 
-// lostBegin is a store whose first reply to Begin is lost.
-type lostBegin struct {
-	storage.Store
-	storage.Sharing
-	lost *bool
-}
-
-func (l lostBegin) Answers() fleet.Answers { return losingBegin{l.Sharing.Answers(), l.lost} }
-
-type losingBegin struct {
-	fleet.Answers
-	lost *bool
-}
-
-func (l losingBegin) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, error) {
-	answer, err := l.Answers.Begin(ctx, q)
-	if !*l.lost {
-		*l.lost = true
-		return nil, errors.Join(err, errors.New("gone"))
-	}
-	return answer, err
-}
-
-// A request that was not carried out, because the store's reply to whether it is a
-// repetition was lost, can be repeated at once.
+// If the store's reply is lost to whether a request is a repetition, the store is asked again.
 func TestIdempotencyKeyWhoseBeginningIsUnknown(t *testing.T) {
-	var lost bool
+	lost := false
 	w := newWorld(t, func(s *setup) {
-		s.faults = func(below storage.Store) storage.Store { return lostBegin{below, below.(storage.Sharing), &lost} }
+		s.faults = func(below storage.Store) storage.Store {
+			return swapping{below, func(own swap, _ uint64, _ []byte) (uint64, error) {
+				if lost {
+					return 0, errPass
+				}
+				lost = true
+				_, err := own()
+				return 0, errors.Join(err, errors.New("gone"))
+			}}
+		}
 	})
 	body := `{"name":"n","usernames":["esa"]}`
-	for i, want := range []int{503, 201, 201} {
-		if a := w.once("k", "POST", monitors, body); a.status != want {
-			t.Errorf("request %d: %d %s, want %d", i+1, a.status, a.body, want)
+	for i := range 3 {
+		a := w.once("k", "POST", monitors, body)
+		if again := a.header.Get("Idempotent-Replayed") == "true"; a.status != 201 || again != (i > 0) {
+			t.Errorf("request %d: %d %s, repeated %t", i+1, a.status, a.body, again)
 		}
 	}
 }

@@ -184,7 +184,7 @@ func TestIdempotencyKeysAreBounded(t *testing.T) {
 		if replayed("old") {
 			t.Error("kept for more than a day")
 		}
-		if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "more", Owner: mine, Kind: billing.KindTopUp, Amount: funds}); err != nil {
+		if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "more", Owner: mine, Kind: billing.KindTopUp, Amount: funds}); err != nil {
 			t.Fatal(err)
 		}
 		fill := func(key string) answer {

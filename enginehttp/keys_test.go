@@ -14,7 +14,7 @@ import (
 // tell whether the key was ever issued.
 func TestInvalidKeysAreAnsweredAlike(t *testing.T) {
 	w := newWorld(t)
-	elsewhere, err := apikey.NewManager(apikey.Config{Store: memory.New(memory.Options{}).Keys()})
+	elsewhere, err := apikey.NewManager(apikey.Config{Records: memory.New(memory.Options{}).Ports().Records})
 	if err != nil {
 		t.Fatal(err)
 	}

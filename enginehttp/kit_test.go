@@ -44,7 +44,7 @@ const (
 type world struct {
 	testing.TB
 	engine  *streamwatch.Engine
-	store   keyedStore
+	store   storage.Store
 	handler *enginehttp.Handler
 	keys    *apikey.Manager
 	hook    *enginetest.Receiver
@@ -53,14 +53,8 @@ type world struct {
 	checked bool                         // answers are checked against the OpenAPI document
 }
 
-// keyedStore keeps everything, keys included.
-type keyedStore interface {
-	storage.Store
-	storage.Keyed
-}
-
 type setup struct {
-	store   keyedStore // nil for a new one in memory
+	store   storage.Store // nil for a new one in memory
 	engine  streamwatch.Config
 	options enginehttp.Options
 	rate    int
@@ -86,7 +80,7 @@ func newWorld(t testing.TB, changes ...func(*setup)) *world {
 	store := s.store
 	w.store = store
 	var err error
-	if w.keys, err = apikey.NewManager(apikey.Config{Store: store.Keys()}); err != nil {
+	if w.keys, err = apikey.NewManager(apikey.Config{Records: store.Ports().Records}); err != nil {
 		t.Fatal(err)
 	}
 	// The records are created by another engine, whose store has no faults.
@@ -103,7 +97,7 @@ func newWorld(t testing.TB, changes ...func(*setup)) *world {
 		t.Fatal(err)
 	}
 	s.options.Keys = w.keys
-	s.options.Auth, s.options.Ledger = cmp.Or[apikey.Authenticator](s.options.Auth, w.keys), s.engine.Store.Ledger()
+	s.options.Auth, s.options.Ledger = cmp.Or[apikey.Authenticator](s.options.Auth, w.keys), s.engine.Store.Ports().Ledger
 	if w.handler, err = enginehttp.New(w.engine, s.options); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +117,7 @@ func (w *world) furnish(e *streamwatch.Engine, owner string, rate int) {
 	k, err := w.keys.Issue(ctx, apikey.IssueRequest{Owner: owner, Name: "test", Tier: "pro", RatePerMinute: rate, Scope: apikey.ScopeAdmin})
 	must(err)
 	w.key[owner] = string(k.Secret)
-	must(w.store.Ledger().Append(ctx, billing.Entry{ID: "top_" + owner, Owner: owner, Kind: billing.KindTopUp, Amount: funds, At: time.Now()}))
+	must(w.store.Ports().Ledger.Append(ctx, billing.Entry{ID: "top_" + owner, Owner: owner, Kind: billing.KindTopUp, Amount: funds, At: time.Now()}))
 	m, err := e.Monitors().Create(ctx, monitor.CreateRequest{Owner: owner, Name: "space", Usernames: []string{"nasa"}, WebhookURL: "https://hooks.example.com/" + owner, WebhookSecret: hookSecret})
 	must(err)
 	hooks, err := e.Endpoints().List(ctx, owner, m.ID)
@@ -132,11 +126,11 @@ func (w *world) furnish(e *streamwatch.Engine, owner string, rate int) {
 	at := time.Now().UTC()
 	ev := deliver.Event{ID: deliver.EventID(m.ID, "1234"), Source: src, TweetID: "1234", AuthorUsername: "nasa", TextPreview: "Lift-off", TweetURL: "https://example.com/1234",
 		PublishedAt: at.Add(-2 * time.Second), DetectedAt: at, Latency: 2 * time.Second, Body: []byte(`{"event":"tweet.detected"}`)}
-	must(w.store.Journal().Commit(ctx, []*detect.Batch{{Cursor: &detect.Cursor{Target: "nasa of " + owner, Since: at}, Events: []deliver.Event{ev}}}))
+	must(w.store.Ports().Journal.Commit(ctx, []*detect.Batch{{Cursor: &detect.Cursor{Target: "nasa of " + owner, Since: at}, Events: []deliver.Event{ev}}}))
 	id := deliver.DeliveryID(ev.ID, hooks[0].ID)
 	_, err = e.Endpoints().Replay(ctx, owner, hooks[0].ID, at.Add(-2*time.Hour), at.Add(-time.Hour)) // of nothing
 	must(err)
-	must(w.store.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: id, State: deliver.StateFailed,
+	must(w.store.Ports().Outbox.Settle(ctx, deliver.Settlement{DeliveryID: id, State: deliver.StateFailed,
 		Attempt: &deliver.Attempt{N: 1, At: at, Duration: 7 * time.Millisecond, StatusCode: 500, Error: "status 500", ResponsePreview: "oops"}}))
 	r, err := e.Rules().Create(ctx, rule.CreateRequest{Owner: owner, Tag: "moon", Query: "moon", Interval: time.Minute})
 	must(err)
@@ -198,11 +192,11 @@ func (w *world) send(r *http.Request) answer {
 // anything is still reserved.
 func (w *world) spent(owner string) (billing.Credits, int) {
 	w.Helper()
-	b, err := w.store.Ledger().Balance(w.Context(), owner)
+	b, err := w.store.Ports().Ledger.Balance(w.Context(), owner)
 	if err != nil || b.Reserved != 0 {
 		w.Errorf("balance of %s: %+v, %v: want nothing reserved", owner, b, err)
 	}
-	p, err := w.store.Ledger().Entries(w.Context(), billing.EntryQuery{Owner: owner, PageSize: 1})
+	p, err := w.store.Ports().Ledger.Entries(w.Context(), billing.EntryQuery{Owner: owner, PageSize: 1})
 	if err != nil {
 		w.Error(err)
 	}

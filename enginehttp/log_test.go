@@ -103,10 +103,10 @@ func TestDeliveryLogDestinations(t *testing.T) {
 		}
 		ev := deliver.Event{ID: deliver.EventID("mon_x", fmt.Sprint(i)), Source: src, TweetID: fmt.Sprint(i), AuthorUsername: "nasa", Latency: time.Duration(i) * time.Second, Handlers: []string{name}, Body: []byte("{}")}
 		id := deliver.DeliveryID(ev.ID, deliver.HandlerEndpoint(name))
-		if err := w.store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "nasa", Since: time.Now()}, Events: []deliver.Event{ev}}}); err != nil {
+		if err := w.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "nasa", Since: time.Now()}, Events: []deliver.Event{ev}}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.store.Outbox().Settle(t.Context(), deliver.Settlement{DeliveryID: id, State: deliver.StateDelivered, Attempt: &deliver.Attempt{N: 1, At: time.Now()}}); err != nil {
+		if err := w.store.Ports().Outbox.Settle(t.Context(), deliver.Settlement{DeliveryID: id, State: deliver.StateDelivered, Attempt: &deliver.Attempt{N: 1, At: time.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,7 +149,7 @@ func TestDeliveryLogOfARule(t *testing.T) {
 	id := w.ids[mine].Replace("{rule}")
 	ev := deliver.Event{ID: deliver.EventID(id, "5"), Source: deliver.Source{Kind: deliver.SourceRule, ID: id, Owner: mine, Name: "moon"},
 		TweetID: "5", AuthorUsername: "nasa", Handlers: []string{"default"}, Body: []byte("{}")}
-	if err := w.store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "q", Since: time.Now()}, Events: []deliver.Event{ev}}}); err != nil {
+	if err := w.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "q", Since: time.Now()}, Events: []deliver.Event{ev}}}); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{

@@ -47,7 +47,11 @@ type longCursors struct {
 	bytes int
 }
 
-func (s longCursors) Log() deliver.Log { return longLog{s.Store.Log(), s.bytes} }
+func (s longCursors) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.Log = longLog{p.Log, s.bytes}
+	return p
+}
 
 type longLog struct {
 	deliver.Log

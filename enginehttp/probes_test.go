@@ -10,30 +10,35 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// fullDisk is a store that can be read, and whose commits fail while full is set.
+// fullDisk is a store that can be read, and whose writes of values fail while full is set.
 type fullDisk struct {
 	storage.Store
 	full *atomic.Bool
 }
 
-func (f fullDisk) Journal() detect.Journal { return fullJournal{f.Store.Journal(), f.full} }
+func (f fullDisk) Ports() storage.Ports {
+	p := f.Store.Ports()
+	p.State = fullState{p.State, f.full}
+	return p
+}
 
-type fullJournal struct {
-	detect.Journal
+type fullState struct {
+	record.State
 	full *atomic.Bool
 }
 
-func (j fullJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
-	if j.full.Load() {
-		return syscall.ENOSPC
+func (s fullState) Swap(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (uint64, error) {
+	if s.full.Load() {
+		return 0, syscall.ENOSPC
 	}
-	return j.Journal.Commit(ctx, batches)
+	return s.State.Swap(ctx, n, version, value, ttl)
 }
 
 // A process is always live. It is ready between Start and Drain.

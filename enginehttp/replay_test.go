@@ -21,7 +21,7 @@ func (w *world) post(owner string, tweets ...string) (posted []deliver.Event) {
 		at := time.Now().UTC()
 		ev := deliver.Event{ID: deliver.EventID(src.ID, id), Source: src, TweetID: id, AuthorUsername: "nasa", PublishedAt: at, DetectedAt: at,
 			Body: fmt.Appendf(nil, `{"event":"tweet.detected","tweet_id":%q}`, id)}
-		if err := w.store.Journal().Commit(w.Context(), []*detect.Batch{{Events: []deliver.Event{ev}}}); err != nil {
+		if err := w.store.Ports().Journal.Commit(w.Context(), []*detect.Batch{{Events: []deliver.Event{ev}}}); err != nil {
 			w.Fatal(err)
 		}
 		posted = append(posted, ev)

@@ -32,9 +32,6 @@ type route struct {
 	raw http.Handler
 }
 
-// makes reports whether requests may create something that an owner keeps.
-func (rt *route) makes() bool { return rt.fields != nil && !rt.reads }
-
 // call is a request in the form that an endpoint gets.
 type call struct {
 	*http.Request
@@ -69,15 +66,7 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	defer cancel()
 	c := &call{Request: r.WithContext(ctx)}
 	if !rt.open {
-		var err error
-		if rt.makes() && c.hasKey() {
-			if ctx, err = h.engine.Begin(ctx); err != nil {
-				x.fail(err)
-				return
-			}
-			c.Request = r.WithContext(ctx)
-		}
-		err = h.admit(x, c)
+		err := h.admit(x, c)
 		if err == nil {
 			err = rt.permits(c.who.Scope)
 		}

@@ -62,7 +62,7 @@ func TestRuleShowsItsCosts(t *testing.T) {
 	id := w.ids[mine].Replace("{rule}")
 	for i, amount := range []billing.Credits{-1042, -1041} {
 		e := billing.Entry{ID: string(rune('a' + i)), Owner: mine, Kind: billing.KindRule, SourceID: id, Amount: amount, At: time.Now()}
-		if err := w.store.Ledger().Append(t.Context(), e); err != nil {
+		if err := w.store.Ports().Ledger.Append(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}

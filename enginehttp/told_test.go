@@ -70,12 +70,12 @@ func TestMonitorShowsItsHour(t *testing.T) {
 func TestBalanceInA402(t *testing.T) {
 	for credits, path := range map[int]string{0: "/v1/account/me", 20: monitors} {
 		w := newWorld(t, func(s *setup) { s.engine.Billing, s.engine.Pricing = &billing.MeterConfig{}, hourly{} })
-		had, err := w.store.Ledger().Balance(t.Context(), mine)
+		had, err := w.store.Ports().Ledger.Balance(t.Context(), mine)
 		if err != nil {
 			t.Fatal(err)
 		}
 		amount := billing.Credits(credits)*billing.Credit - had.Available
-		if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Amount: amount}); err != nil {
+		if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Amount: amount}); err != nil {
 			t.Fatal(err)
 		}
 		method, body := "GET", ""

@@ -193,7 +193,7 @@ func (h webhookAPI) createWebhook(c *call) (reply, error) {
 	if src.Name, err = h.nameOf(c.Context(), src); err != nil {
 		return reply{}, err
 	}
-	e, err := h.engine.Endpoints().Create(c.Context(), endpoints.NewEndpoint{Source: src, URL: url, Secret: key, Bound: true, From: from})
+	e, err := h.engine.Endpoints().Create(c.Context(), endpoints.NewEndpoint{Source: src, URL: url, Secret: key, From: from})
 	if err != nil {
 		return reply{}, webhookError(err)
 	}
@@ -291,7 +291,7 @@ func (h webhookAPI) testWebhook(c *call) (reply, error) {
 	}
 	e := &list[0]
 	for i := range list {
-		if list[i].URL == m.WebhookURL {
+		if list[i].ID == m.WebhookID {
 			e = &list[i]
 		}
 	}

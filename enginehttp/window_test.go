@@ -29,10 +29,10 @@ func withOldLogs(t *testing.T, w *world, seconds ...int) {
 func addOldLine(t *testing.T, w *world, src deliver.Source, tweet string, at time.Time) {
 	t.Helper()
 	ev := deliver.Event{ID: deliver.EventID(src.ID, tweet), Source: src, TweetID: tweet, AuthorUsername: "nasa", DetectedAt: at, Handlers: []string{"default"}, Body: []byte("{}")}
-	if err := w.store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: src.ID, Since: at}, Events: []deliver.Event{ev}}}); err != nil {
+	if err := w.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: src.ID, Since: at}, Events: []deliver.Event{ev}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: src.ID + " " + tweet, Owner: mine, Kind: billing.KindMonitor, SourceID: src.ID, SourceName: tweet, At: at}); err != nil {
+	if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: src.ID + " " + tweet, Owner: mine, Kind: billing.KindMonitor, SourceID: src.ID, SourceName: tweet, At: at}); err != nil {
 		t.Fatal(err)
 	}
 }

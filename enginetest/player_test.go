@@ -126,7 +126,7 @@ func TestRecordAndPlay(t *testing.T) {
 		}
 		posted = len(platform.Posted())
 	})
-	for _, secret := range []string{"nasa", "Nasa", "esa\"", "Post 1", "100001"} {
+	for _, secret := range []string{"nasa", "Nasa", "\"esa\"", "\"ESA\"", "Post 1", "100001"} {
 		if strings.Contains(recording.String(), secret) {
 			t.Errorf("the recording has %q", secret)
 		}

@@ -19,7 +19,7 @@ func TestCredits(t *testing.T) {
 		w := newWorld(t)
 		for i := range 120 {
 			e := billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Kind: billing.KindMonitor, SourceID: "m", SourceName: fmt.Sprintf("line-%03d", i), Amount: -1, At: time.Now()}
-			if err := w.store.Ledger().Append(t.Context(), e); err != nil {
+			if err := w.store.Ports().Ledger.Append(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
 		}

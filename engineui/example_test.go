@@ -19,12 +19,12 @@ func ExampleKeyLogin() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 	if err != nil {
 		log.Fatal(err)
 	}
 	console, err := engineui.New(engineui.Config{
-		Engine: engine, Ledger: store.Ledger(),
+		Engine: engine, Ledger: store.Ports().Ledger,
 		Login: &engineui.KeyLogin{Auth: keys, Operator: func(p apikey.Principal) bool { return p.Owner == "staff" && p.Scope.CanAdmin() }},
 	})
 	if err != nil {

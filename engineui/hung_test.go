@@ -10,9 +10,10 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/engineui"
+	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -42,16 +43,17 @@ func TestAuthorizeIsBounded(t *testing.T) {
 // mute is a store that does not say which shared key it has until the context ends.
 type mute struct{ *memory.Store }
 
-func (s mute) Journal() detect.Journal { return muteJournal{s.Store.Journal()} }
+func (s mute) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.State = muteState{p.State}
+	return p
+}
 
-type muteJournal struct{ detect.Journal }
+type muteState struct{ record.State }
 
-func (j muteJournal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
-	if len(targets) != 1 || targets[0] != "shared key" {
-		return j.Journal.Cursors(ctx, targets...)
-	}
+func (muteState) Get(ctx context.Context, _ record.Name) (record.Value, error) {
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return record.Value{}, ctx.Err()
 }
 
 // Who asks for a page waits no longer than the request lasts, whoever else waits for the

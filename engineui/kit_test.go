@@ -61,7 +61,7 @@ func newWorld(t *testing.T, change ...func(*streamwatch.Config, *engineui.Config
 	w.platform = enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 1, Accounts: []string{"acme_news", "globex_news"}})
 	hook := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: hookSecret})
 	cfg := streamwatch.Config{Fetcher: w.platform, Store: w.store, Webhook: webhook.Config{Transport: hook.RoundTripper()}}
-	ui := engineui.Config{Authorize: byHeader, Ledger: w.store.Ledger()}
+	ui := engineui.Config{Authorize: byHeader, Ledger: w.store.Ports().Ledger}
 	for _, f := range change {
 		f(&cfg, &ui)
 	}
@@ -93,7 +93,7 @@ func newWorld(t *testing.T, change ...func(*streamwatch.Config, *engineui.Config
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: owner + "-top-up", Owner: owner, Kind: billing.KindTopUp, Amount: 5 * billing.Credit, At: time.Now()}); err != nil {
+		if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: owner + "-top-up", Owner: owner, Kind: billing.KindTopUp, Amount: 5 * billing.Credit, At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		hooks, err := w.engine.Endpoints().List(t.Context(), owner, "")

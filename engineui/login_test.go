@@ -45,7 +45,7 @@ func newDoor(t *testing.T, lasts time.Duration, change ...func(*engineui.KeyLogi
 		}
 	})
 	var err error
-	if d.keys, err = apikey.NewManager(apikey.Config{Store: d.store.Keys()}); err != nil {
+	if d.keys, err = apikey.NewManager(apikey.Config{Records: d.store.Ports().Records}); err != nil {
 		t.Fatal(err)
 	}
 	return d

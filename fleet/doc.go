@@ -21,8 +21,7 @@
 // The store assigns parts, atomically, to the node that asks first; there is no leader. Each
 // node asks for its share, and gives back parts beyond it.
 //
-// Feed lists the changes of monitors, rules, endpoints and keys that all nodes have made. Signals
-// are hints that another node has changed something. Each hint saves a node the wait for its next
-// look at the store, and may be lost. Answers keeps the answers to requests: a repeated request is
-// carried out only once, whichever node it reaches.
+// Signals are hints that another node has changed something. Each hint saves a node the wait for
+// its next look at the store, and may be lost. Answers keeps the answers to requests: a repeated
+// request is carried out only once, whichever node it reaches.
 package fleet

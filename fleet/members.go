@@ -14,9 +14,6 @@ var (
 	// ErrShared means that a write carried no fence, although the store has a term with a valid
 	// lease. The store has changed nothing.
 	ErrShared = errors.New("fleet: engines of a fleet share this store: start this one with Config.Fleet too, or stop the others first")
-	// ErrTooOld means that the feed does not reach back far enough. Read all records again: see
-	// Feed.Since.
-	ErrTooOld = errors.New("fleet: the feed of changes does not reach back far enough")
 )
 
 // Fence is a term and its generation. An engine without Config.Fleet uses the zero value.
@@ -52,8 +49,8 @@ type Members interface {
 	//     The store chooses which ones;
 	//  7. raises the generation by one if 3 or 6 changed the parts;
 	//  8. replaces the term's grants by grants for b.Asks: see Ask;
-	//  9. keeps Weight, Applied and Says, counts the beat, and makes the lease end at
-	//     now + the length that Join was given.
+	//  9. keeps Weight and Says, counts the beat, and makes the lease end at now + the
+	//     length that Join was given.
 	//
 	// A term does not end with its lease. Until another node suspects the term, its next Beat
 	// continues it.
@@ -82,10 +79,7 @@ type Beat struct {
 	Want     int      // how many parts the node wants to have in total
 	Suspects []string // terms from which the node has seen no beat for the length of their leases
 	Weight   float64  // as in Node
-	// Applied is the number of the feed's last change that the node has applied. It has applied all
-	// changes before it too.
-	Applied uint64
-	Seen    uint64 // as in Node
+	Seen     uint64   // as in Node
 	// Lost is true if the node has seen two events with the same number. The store must then have
 	// lost its last writes.
 	Lost bool
@@ -117,7 +111,6 @@ type State struct {
 
 	Members []Member // all terms, including the one that asked, sorted by name
 	Free    int      // parts that no term has
-	Feed    uint64   // number of the last change, 0 for none
 	// Beats counts all joins and beats that the store has recorded. It falls only when
 	// the store loses its last writes.
 	Beats uint64
@@ -134,8 +127,7 @@ type Member struct {
 	Grants map[string]float64
 	// Beats counts the beats of the term. A node takes a member for dead if Over is true and the
 	// count has not changed for the length of the member's lease, by the node's own clock.
-	Beats   uint64
-	Over    bool // its lease is over, by the store's clock
-	Applied uint64
-	Says    []byte
+	Beats uint64
+	Over  bool // its lease is over, by the store's clock
+	Says  []byte
 }

@@ -3,17 +3,20 @@ package monitor
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // kind describes monitors to package control.
 func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 	return control.Kind[Monitor, struct{}]{
-		Name: "monitor", Prefix: "mon_", ErrNotFound: ErrNotFound, ErrConflict: ErrConflict,
+		Kind: record.Monitor, Prefix: "mon_", ErrNotFound: ErrNotFound, ErrDuplicate: ErrDuplicate, ErrConflict: ErrConflict,
+		Encode: Monitor.Record, Decode: FromRecord,
 		Head: func(mon *Monitor) control.Head {
-			return control.Head{ID: &mon.ID, Owner: &mon.Owner, WebhookURL: &mon.WebhookURL, WebhookSecretSet: &mon.WebhookSecretSet,
+			return control.Head{ID: &mon.ID, Owner: &mon.Owner, WebhookURL: &mon.WebhookURL, WebhookID: &mon.WebhookID, WebhookSecretSet: &mon.WebhookSecretSet,
 				Status: (*control.Status)(&mon.Status), StatusReason: &mon.StatusReason,
 				CreatedAt: &mon.CreatedAt, UpdatedAt: &mon.UpdatedAt, ResumedAt: &mon.ResumedAt, Version: &mon.Version}
 		},
@@ -25,14 +28,9 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 	}
 }
 
-// affects reports whether a failure still concerns a monitor after a change from was to is. An
-// account's failure does if the monitor still has the account. A failure of the whole monitor
-// (what is "") does if accounts, interval and weight are unchanged.
-func (m *Manager) affects(was, is *Monitor, what string) bool {
-	if what == "" {
-		return slices.Equal(was.Accounts, is.Accounts) && was.PollInterval == is.PollInterval && was.Weight == is.Weight
-	}
-	return slices.ContainsFunc(is.Accounts, func(a Account) bool { return m.key(a.Username) == m.key(what) })
+// affects reports whether a monitor has the account of a failure.
+func (m *Manager) affects(mon *Monitor, what string) bool {
+	return slices.ContainsFunc(mon.Accounts, func(a Account) bool { return m.key(a.Username) == m.key(strings.TrimPrefix(what, "@")) })
 }
 
 // restart sets Since of all accounts to now. Only posts published from now on become events.
@@ -62,8 +60,8 @@ func (m *Manager) advance(ctx context.Context, mon *Monitor) error {
 // tracker passes monitors to the manager's Tracker, with the default interval filled in.
 type tracker struct{ m *Manager }
 
-func (t tracker) Track(ctx context.Context, mon Monitor, _ struct{}) error {
-	return t.m.cfg.Tracker.Track(ctx, t.m.effective(mon))
+func (t tracker) Track(ctx context.Context, mon Monitor, _ struct{}, how control.Start) error {
+	return t.m.cfg.Tracker.Track(ctx, t.m.effective(mon), how)
 }
 
 func (t tracker) Untrack(ctx context.Context, id string) error {

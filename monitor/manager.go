@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
-	"github.com/streamwatch/streamwatch/secret"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // Tracker puts changes of monitors into effect while the engine runs.
 type Tracker interface {
 	// Track starts to poll the accounts of an active monitor. If a monitor with m's ID is tracked
 	// already, Track replaces it with m.
-	Track(ctx context.Context, m Monitor) error
+	Track(ctx context.Context, m Monitor, how control.Start) error
 	// Untrack stops a monitor. After it returns, no posts are detected for the monitor.
 	// It does nothing for a monitor that is not tracked.
 	Untrack(ctx context.Context, id string) error
@@ -25,25 +25,12 @@ type Tracker interface {
 	ReadUntil(ctx context.Context, m Monitor) (map[string]time.Time, error)
 }
 
-// Webhooks manages the endpoints of monitors. A monitor with a webhook_url has one.
-type Webhooks interface {
-	// Check returns an error if a URL or a signing secret ("" for none) is not allowed.
-	Check(url string, key secret.Value) error
-	// Change changes the URL of a monitor's endpoint. If from is "", it creates the endpoint. If
-	// to is "", it removes the endpoint. A key replaces the signing secret. If key is "", an
-	// existing endpoint keeps its secret, and Change generates and returns a secret for a new
-	// endpoint.
-	Change(ctx context.Context, m Monitor, from, to string, key secret.Value) (generated secret.Value, err error)
-	// Unbind removes all endpoints of the monitor.
-	Unbind(ctx context.Context, m Monitor) error
-}
-
 // Config sets up a Manager. The zero value of each field means its default.
 type Config struct {
-	// Store, Tracker and Webhooks are required.
-	Store    Store
+	// Records, Tracker and Webhooks are required.
+	Records  record.Store
 	Tracker  Tracker
-	Webhooks Webhooks
+	Webhooks control.Webhooks
 	// MaxAccounts is the most accounts that a monitor may have. Defaults to 100.
 	MaxAccounts int
 	// DefaultInterval is the interval of a monitor that is created without one. Defaults
@@ -60,21 +47,14 @@ type Config struct {
 	// Canonical, if set, returns the same result for all names of one account. A monitor has each
 	// account only once, even under several names. Defaults to the name unchanged.
 	Canonical func(username string) string
-	// Admit, if set, is called before a monitor is created, updated or restored. was is nil for a
-	// new monitor. If Admit returns an error, the manager refuses the change with that error. The
-	// manager calls done when the change has been stored or has failed. Admit must not call the
-	// manager.
-	Admit func(ctx context.Context, was *Monitor, is Monitor) (done func(), err error)
-	// Created, if set, is called after a monitor was created, for example to notify other
-	// processes.
-	Created func()
-	// Settle, if set, is called after a monitor was updated or deleted. It waits until the change
-	// is in effect in all processes. An error means that the change is stored, but not yet in
-	// effect in all of them.
-	Settle func(ctx context.Context) error
-	// ChangeTimeout is the longest time for a change, without the wait for earlier changes.
-	// Defaults to 10 s.
-	ChangeTimeout time.Duration
+	// Limits, if set, is called before a monitor is stored: see control.Config. Its error refuses
+	// the change.
+	Limits func(ctx context.Context, was *Monitor, is Monitor, endpoint bool) ([]control.Limit, error)
+	// Price returns the price of a monitor, in thousandths of a credit a day. Defaults to 0.
+	Price func(Monitor) int64
+	// Applied, if set, waits until a stored change is in effect in this process. Defaults to
+	// Follow.
+	Applied func(ctx context.Context, owner string, k record.Key) error
 	// Logger receives errors that an operator should see. Defaults to none.
 	Logger *slog.Logger
 	// Now returns the time to store in records. Defaults to time.Now.
@@ -84,8 +64,7 @@ type Config struct {
 // MaxInterval is the longest poll interval.
 const MaxInterval = 24 * time.Hour
 
-// Manager creates and changes monitors. Its methods are safe for concurrent use. It makes one
-// change at a time.
+// Manager creates and changes monitors. Its methods are safe for concurrent use.
 type Manager struct {
 	cfg     Config
 	control *control.Manager[Monitor, struct{}]
@@ -93,8 +72,8 @@ type Manager struct {
 
 // NewManager checks cfg and returns a manager. It starts nothing: see Run.
 func NewManager(cfg Config) (*Manager, error) {
-	if cfg.Store == nil || cfg.Tracker == nil || cfg.Webhooks == nil {
-		return nil, errors.New("monitor: Manager needs a Store, a Tracker and Webhooks")
+	if cfg.Records == nil || cfg.Tracker == nil || cfg.Webhooks == nil {
+		return nil, errors.New("monitor: Manager needs Records, a Tracker and Webhooks")
 	}
 	if cfg.MaxAccounts == 0 {
 		cfg.MaxAccounts = 100
@@ -119,15 +98,15 @@ func NewManager(cfg Config) (*Manager, error) {
 	}
 	m := &Manager{cfg: cfg}
 	m.control = control.New(control.Config[Monitor, struct{}]{
-		Kind: m.kind(), Store: cfg.Store, Tracker: tracker{m}, Webhooks: cfg.Webhooks, Admit: cfg.Admit, Created: cfg.Created, Settle: cfg.Settle,
-		ChangeTimeout: cfg.ChangeTimeout, Logger: cfg.Logger, Now: cfg.Now,
+		Kind: m.kind(), Records: cfg.Records, Tracker: tracker{m}, Webhooks: cfg.Webhooks, Limits: cfg.Limits, Price: cfg.Price,
+		Applied: cfg.Applied, Logger: cfg.Logger, Now: cfg.Now,
 	})
 	return m, nil
 }
 
 // Get returns a monitor. It returns ErrNotFound if the owner has none with this id.
 func (m *Manager) Get(ctx context.Context, owner, id string) (Monitor, error) {
-	mon, err := m.cfg.Store.Get(ctx, owner, id)
+	mon, err := m.control.Get(ctx, owner, id, 0)
 	return m.effective(mon), err
 }
 
@@ -141,30 +120,41 @@ func (m *Manager) effective(mon Monitor) Monitor {
 
 // List returns a page of an owner's monitors, oldest first.
 func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
-	if err := m.control.CheckPage(&q.Page, &q.PageSize, control.Status(q.Status)); err != nil {
+	list, total, err := m.control.List(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
+	if err != nil {
 		return Page{}, err
 	}
-	p, err := m.cfg.Store.List(ctx, q)
-	for i := range p.Monitors {
-		p.Monitors[i] = m.effective(p.Monitors[i])
+	for i := range list {
+		list[i] = m.effective(list[i])
 	}
-	p.Page, p.PageSize = q.Page, q.PageSize
-	return p, err
+	return Page{Monitors: list, Total: total, Page: q.Page, PageSize: q.PageSize}, nil
 }
 
 // Each calls fn for every monitor of every owner. If fn returns an error, Each stops and
-// returns it. Changes wait until Each has returned.
+// returns it.
 func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 	return m.control.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
 }
 
-// Follow reads a monitor from the store and passes it to the Tracker. Call it when another
-// process may have changed or deleted the monitor.
+// Follow reads a monitor from the store and passes it to the Tracker. Call it when the monitor may
+// have been changed or deleted. Follow, Reread and End are called one at a time.
 func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 	return m.control.Follow(ctx, owner, id)
 }
 
-// Run stores the errors passed to Report and Refused in the StatusReason of the monitors, until
+// Reread passes all active monitors to the Tracker, and removes all others from it. It clears the
+// failures in the StatusReason of a monitor for which clear returns true: those that last are
+// reported again.
+func (m *Manager) Reread(ctx context.Context, how control.Start, clear func(Monitor) bool) error {
+	return m.control.Reread(ctx, how, clear)
+}
+
+// End removes the monitors of the owners for which gone returns true from the Tracker.
+func (m *Manager) End(ctx context.Context, gone func(owner string) bool) error {
+	return m.control.End(ctx, gone)
+}
+
+// Run stores the errors passed to Report in the StatusReason of the monitors, until
 // ctx ends. It may be called only once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
@@ -180,7 +170,3 @@ func (m *Manager) Forget(elsewhere func(username string) bool) {
 func (m *Manager) Report(owner, id, username string, err error) {
 	m.control.Report(owner, id, "@"+username, err)
 }
-
-// Refused records that the engine cannot run a stored monitor because of err or, if err is nil,
-// that it can. Refused does not block. Run stores the error.
-func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }

@@ -5,245 +5,268 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-func create(t *testing.T, d *desk, change func(*monitor.CreateRequest)) monitor.Created {
-	t.Helper()
-	r := valid()
-	if change != nil {
-		change(&r)
-	}
-	c, err := d.Create(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func TestCreate(t *testing.T) {
-	d := newDesk(t)
-	before := time.Now()
-	c := create(t, d, nil)
-	if got := fmt.Sprint(c.Usernames()); got != "[NASA esa]" {
-		t.Errorf("usernames = %s, want each once, without @", got)
+	d := newDesk(t, func(c *monitor.Config) {
+		c.Price = func(m monitor.Monitor) int64 { return 10 * int64(len(m.Accounts)) }
+	})
+	c := d.create(t, func(r *monitor.CreateRequest) {
+		r.FilterTypes, r.Weight = []monitor.FilterType{monitor.Original}, 2
+	})
+	at := c.CreatedAt
+	want := monitor.Monitor{ID: c.ID, Owner: "acme", Name: "space", Accounts: []monitor.Account{{Username: "NASA", Since: at}, {Username: "esa", Since: at}},
+		FilterTypes: []monitor.FilterType{monitor.Original}, Weight: 2, PollInterval: time.Minute,
+		WebhookURL: "https://h.example.com/", WebhookID: "ep_of_" + c.ID, WebhookSecretSet: true, Status: monitor.Active, CreatedAt: at, UpdatedAt: at, Version: 1}
+	if !strings.HasPrefix(c.ID, "mon_") || at.IsZero() || !reflect.DeepEqual(c.Monitor, want) || c.WebhookSecret != "whsec_generated" {
+		t.Errorf("created %+v\nwant    %+v", c.Monitor, want)
 	}
-	if c.PollInterval != time.Minute || c.Status != monitor.Active || c.StatusReason != "" || !c.WebhookSecretSet {
-		t.Errorf("created %+v", c.Monitor)
+	if got, err := d.Get(t.Context(), "acme", c.ID); err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(d.tracked[c.ID], want) {
+		t.Errorf("stored  %+v, %v\ntracked %+v\nwant    %+v", got, err, d.tracked[c.ID], want)
 	}
-	if c.WebhookSecret != "whsec_generated" {
-		t.Error("a generated secret must be shown")
-	}
-	if s := c.Accounts[0].Since; s.Before(before.Add(-time.Second)) || !s.Equal(c.CreatedAt) {
-		t.Errorf("accounts count from %s, want from the creation", s)
-	}
-	if _, ok := d.tracked[c.ID]; !ok || d.webhooks[c.ID] == "" {
-		t.Error("a new monitor takes effect at once")
+	if r := d.stored(t, c.ID); r.Price != 20 || r.Size != 2 {
+		t.Errorf("price %d and size %d, want 20 and 2", r.Price, r.Size)
 	}
 	if strings.Contains(fmt.Sprintf("%+v", c), "whsec_generated") {
 		t.Error("the secret prints")
 	}
-	given := create(t, d, func(r *monitor.CreateRequest) { r.Name, r.WebhookSecret = "b", "0123456789012345678901234" })
-	if given.WebhookSecret != "" {
-		t.Error("a given secret must not be shown again")
+	if _, err := d.Create(t.Context(), valid()); !errors.Is(err, monitor.ErrDuplicate) {
+		t.Errorf("the name again: %v, want %v", err, monitor.ErrDuplicate)
 	}
 }
 
-func TestCreateRefusesAndNamesTheField(t *testing.T) {
-	d := newDesk(t)
+func TestRefusedFields(t *testing.T) {
+	d := newDesk(t, func(c *monitor.Config) {
+		c.CheckAccount = func(name string) error {
+			if name == "nobody" {
+				return errors.New("a name of this platform")
+			}
+			return nil
+		}
+	})
 	many := make([]string, 101)
 	for i := range many {
 		many[i] = fmt.Sprintf("a%d", i)
 	}
-	for _, row := range []struct {
+	c := d.create(t, func(r *monitor.CreateRequest) { r.Name = "first" })
+	for _, tt := range []struct {
 		field  string
-		change func(*monitor.CreateRequest)
+		create func(*monitor.CreateRequest)
+		update monitor.UpdateRequest
 	}{
-		{"name", func(r *monitor.CreateRequest) { r.Name = "" }},
-		{"name", func(r *monitor.CreateRequest) { r.Name = "   " }},
-		{"name", func(r *monitor.CreateRequest) { r.Name = strings.Repeat("é", 101) }},
-		{"name", func(r *monitor.CreateRequest) { r.Name = "a\x00b" }},
-		{"name", func(r *monitor.CreateRequest) { r.Name = "\xff" }},
-		{"owner", func(r *monitor.CreateRequest) { r.Owner = strings.Repeat("o", 129) }},
-		{"owner", func(r *monitor.CreateRequest) { r.Owner = "a\nb" }},
-		{"usernames", func(r *monitor.CreateRequest) { r.Usernames = nil }},
-		{"usernames", func(r *monitor.CreateRequest) { r.Usernames = []string{"a", ""} }},
-		{"usernames", func(r *monitor.CreateRequest) { r.Usernames = []string{"@@a"} }},
-		{"usernames", func(r *monitor.CreateRequest) { r.Usernames = []string{"a b"} }},
-		{"usernames", func(r *monitor.CreateRequest) { r.Usernames = []string{"a,b"} }},
-		{"usernames", func(r *monitor.CreateRequest) { r.Usernames = []string{"a/../b"} }},
-		{"usernames", func(r *monitor.CreateRequest) { r.Usernames = []string{strings.Repeat("a", 254)} }},
-		{"usernames", func(r *monitor.CreateRequest) { r.Usernames = many }},
-		{"filter_types", func(r *monitor.CreateRequest) { r.FilterTypes = []monitor.FilterType{"likes"} }},
-		{"filter_types", func(r *monitor.CreateRequest) { r.FilterTypes = []monitor.FilterType{"reply", "reply"} }},
-		{"poll_interval_seconds", func(r *monitor.CreateRequest) { r.PollInterval = time.Millisecond }},
-		{"poll_interval_seconds", func(r *monitor.CreateRequest) { r.PollInterval = -time.Second }},
-		{"poll_interval_seconds", func(r *monitor.CreateRequest) { r.PollInterval = 25 * time.Hour }},
-		{"weight", func(r *monitor.CreateRequest) { r.Weight = -1 }},
-		{"weight", func(r *monitor.CreateRequest) { r.Weight = math.NaN() }},
-		{"weight", func(r *monitor.CreateRequest) { r.Weight = 1001 }},
-		{"webhook_url", func(r *monitor.CreateRequest) { r.WebhookURL = "ftp://x" }},
-		{"webhook_secret", func(r *monitor.CreateRequest) { r.WebhookURL, r.WebhookSecret = "", "0123456789012345678901234" }},
+		{field: "name", create: func(r *monitor.CreateRequest) { r.Name = "" }, update: monitor.UpdateRequest{Name: ptr("")}},
+		{field: "name", create: func(r *monitor.CreateRequest) { r.Name = "   " }, update: monitor.UpdateRequest{Name: ptr("   ")}},
+		{field: "name", create: func(r *monitor.CreateRequest) { r.Name = strings.Repeat("é", 101) }},
+		{field: "name", create: func(r *monitor.CreateRequest) { r.Name = "a\x00b" }},
+		{field: "name", create: func(r *monitor.CreateRequest) { r.Name = "\xff" }},
+		{field: "usernames", create: func(r *monitor.CreateRequest) { r.Usernames = nil }, update: monitor.UpdateRequest{Usernames: &[]string{}}},
+		{field: "usernames", create: func(r *monitor.CreateRequest) { r.Usernames = []string{"a", ""} }},
+		{field: "usernames", create: func(r *monitor.CreateRequest) { r.Usernames = []string{"@@a"} }, update: monitor.UpdateRequest{Usernames: &[]string{"@@a"}}},
+		{field: "usernames", create: func(r *monitor.CreateRequest) { r.Usernames = []string{"nobody"} }, update: monitor.UpdateRequest{Usernames: &[]string{"nobody"}}},
+		{field: "usernames", create: func(r *monitor.CreateRequest) { r.Usernames = many }, update: monitor.UpdateRequest{Usernames: &many}},
+		{field: "filter_types", create: func(r *monitor.CreateRequest) { r.FilterTypes = []monitor.FilterType{"likes"} }, update: monitor.UpdateRequest{FilterTypes: &[]monitor.FilterType{"likes"}}},
+		{field: "filter_types", create: func(r *monitor.CreateRequest) { r.FilterTypes = []monitor.FilterType{"reply", "reply"} }},
+		{field: "poll_interval_seconds", create: func(r *monitor.CreateRequest) { r.PollInterval = time.Millisecond }, update: monitor.UpdateRequest{PollInterval: ptr(time.Millisecond)}},
+		{field: "poll_interval_seconds", create: func(r *monitor.CreateRequest) { r.PollInterval = -time.Second }},
+		{field: "poll_interval_seconds", create: func(r *monitor.CreateRequest) { r.PollInterval = 25 * time.Hour }},
+		{field: "weight", create: func(r *monitor.CreateRequest) { r.Weight = -1 }, update: monitor.UpdateRequest{Weight: ptr(-0.5)}},
+		{field: "weight", create: func(r *monitor.CreateRequest) { r.Weight = math.NaN() }},
+		{field: "weight", create: func(r *monitor.CreateRequest) { r.Weight = 1001 }},
+		{field: "webhook_url", create: func(r *monitor.CreateRequest) { r.WebhookURL = "ftp://x" }, update: monitor.UpdateRequest{WebhookURL: ptr("ftp://x")}},
+		{field: "webhook_secret", create: func(r *monitor.CreateRequest) { r.WebhookURL, r.WebhookSecret = "", "0123456789012345678901234" },
+			update: monitor.UpdateRequest{WebhookSecret: ptr(secret.Value(""))}},
+		{field: "status", update: monitor.UpdateRequest{Status: ptr(monitor.Status("stopped"))}},
 	} {
-		r := valid()
-		row.change(&r)
-		_, err := d.Create(t.Context(), r)
-		var fe *monitor.FieldError
-		if !errors.As(err, &fe) || fe.Field != row.field || fe.Allowed == "" {
-			t.Errorf("%+v: error %v, want one about %s that says what is allowed", r, err, row.field)
-			continue
-		}
-		if strings.Contains(err.Error(), "0123456789") || len(err.Error()) > 400 {
-			t.Errorf("error %q shows a secret or is endless", err)
-		}
-	}
-	if p, _ := d.List(t.Context(), monitor.Query{Owner: "acme"}); p.Total != 0 || len(d.tracked) != 0 || len(d.webhooks) != 0 {
-		t.Error("a refused request left something behind")
-	}
-}
-
-func TestFailedCreateLeavesNothingBehind(t *testing.T) {
-	d := newDesk(t)
-	d.trackErr = errors.New("journal down")
-	if _, err := d.Create(t.Context(), valid()); !errors.Is(err, d.trackErr) {
-		t.Fatalf("error %v", err)
-	}
-	d.trackErr = nil
-	create(t, d, nil)
-	if _, err := d.Create(t.Context(), valid()); !errors.Is(err, monitor.ErrDuplicate) {
-		t.Errorf("error %v, want ErrDuplicate", err)
-	}
-	if p, _ := d.List(t.Context(), monitor.Query{Owner: "acme"}); p.Total != 1 || len(d.webhooks) != 1 {
-		t.Errorf("%d monitors and %d endpoints, want 1 each", p.Total, len(d.webhooks))
-	}
-	r := valid()
-	r.Owner = "other"
-	if _, err := d.Create(t.Context(), r); err != nil {
-		t.Errorf("another owner may use the name: %v", err)
-	}
-}
-
-func TestUpdate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		c := create(t, d, nil)
-		<-time.After(time.Hour)
-		name, users, iv, url := "renamed", []string{"ESA", "jaxa"}, 5*time.Second, "https://other.example.com/"
-		u, err := d.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{Name: &name, Usernames: &users, PollInterval: &iv, WebhookURL: &url})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if u.Name != name || u.PollInterval != iv || d.webhooks[c.ID] != url || !u.UpdatedAt.After(c.UpdatedAt) {
-			t.Errorf("updated %+v, webhook %s", u.Monitor, d.webhooks[c.ID])
-		}
-		if !u.Accounts[0].Since.Equal(c.CreatedAt) || !u.Accounts[1].Since.Equal(time.Now()) {
-			t.Errorf("accounts %v: who stays keeps its beginning, who is new counts from now", u.Accounts)
-		}
-		if d.tracked[c.ID].Name != name {
-			t.Error("the change did not take effect")
-		}
-		if _, err := d.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{Name: ptr("late"), Version: c.Version}); !errors.Is(err, monitor.ErrConflict) {
-			t.Errorf("a change of a version that is gone: %v", err)
-		}
-		if err := d.DeleteVersion(t.Context(), "acme", c.ID, c.Version); !errors.Is(err, monitor.ErrConflict) {
-			t.Errorf("a deletion of a version that is gone: %v", err)
-		}
-		got, err := d.Get(t.Context(), "acme", c.ID)
-		if err != nil || got.Name != name || got.Version != u.Version {
-			t.Errorf("stored %+v, %v", got, err)
-		}
-		for field, r := range map[string]monitor.UpdateRequest{
-			"name":                  {Name: ptr("")},
-			"usernames":             {Usernames: ptr([]string{})},
-			"filter_types":          {FilterTypes: ptr([]monitor.FilterType{"x"})},
-			"poll_interval_seconds": {PollInterval: ptr(time.Millisecond)},
-			"weight":                {Weight: ptr(-0.5)},
-			"status":                {Status: ptr(monitor.Status("stopped"))},
-			"webhook_url":           {WebhookURL: ptr("gopher://x")},
-			"webhook_secret":        {WebhookSecret: ptr(secret.Value(""))},
-		} {
-			_, err := d.Update(t.Context(), "acme", c.ID, r)
+		check := func(what string, err error) {
 			var fe *monitor.FieldError
-			if !errors.As(err, &fe) || fe.Field != field {
-				t.Errorf("update of %s: error %v", field, err)
+			if !errors.As(err, &fe) || fe.Field != tt.field || fe.Allowed == "" || strings.Contains(err.Error(), "0123456789") || len(err.Error()) > 400 {
+				t.Errorf("%s: error %v, want a short one about %s that says what is allowed", what, err, tt.field)
 			}
 		}
-		if again, _ := d.Get(t.Context(), "acme", c.ID); again.Version != u.Version || d.webhooks[c.ID] != url {
-			t.Error("a refused update changed something")
+		if tt.create != nil {
+			r := valid()
+			tt.create(&r)
+			_, err := d.Create(t.Context(), r)
+			check(fmt.Sprintf("create %+v", r), err)
 		}
-		none := ""
-		if u, err = d.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{WebhookURL: &none}); err != nil || u.WebhookSecretSet || len(d.webhooks) != 0 {
-			t.Errorf("removing the webhook: %+v, %v", u, err)
+		if !reflect.DeepEqual(tt.update, monitor.UpdateRequest{}) {
+			_, err := d.Update(t.Context(), "acme", c.ID, tt.update)
+			check(fmt.Sprintf("update %+v", tt.update), err)
 		}
-		create(t, d, func(r *monitor.CreateRequest) { r.Name = "taken" })
-		if _, err := d.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{Name: ptr("taken"), WebhookURL: &url}); !errors.Is(err, monitor.ErrDuplicate) || d.webhooks[c.ID] != "" {
-			t.Errorf("error %v, webhook %q: want ErrDuplicate and the webhook as it was", err, d.webhooks[c.ID])
-		}
-	})
-}
-
-// A tracker that fails after the record is stored: the call says so, and the
-// same call again completes the change.
-func TestUpdateThatIsNotInEffectYet(t *testing.T) {
-	d := newDesk(t)
-	c := create(t, d, nil)
-	d.trackErr = errors.New("journal down")
-	r := monitor.UpdateRequest{Name: ptr("renamed"), WebhookURL: ptr("https://new.example.com/")}
-	u, err := d.Update(t.Context(), "acme", c.ID, r)
-	if !errors.Is(err, d.trackErr) || u.Name != "renamed" || !strings.Contains(err.Error(), "not in effect") {
-		t.Errorf("%+v, %v", u, err)
 	}
-	stored, _ := d.Get(t.Context(), "acme", c.ID)
-	if stored.Name != "renamed" || d.webhooks[c.ID] != stored.WebhookURL {
-		t.Errorf("stored %+v with webhook %s: they must agree", stored, d.webhooks[c.ID])
-	}
-	d.trackErr = nil
-	if _, err := d.Update(t.Context(), "acme", c.ID, r); err != nil || d.tracked[c.ID].Name != "renamed" {
-		t.Errorf("again: %v, tracked %+v", err, d.tracked[c.ID])
+	if p, err := d.List(t.Context(), monitor.Query{Owner: "acme"}); err != nil || p.Total != 1 || p.Monitors[0].Version != 1 {
+		t.Errorf("the refused requests left %+v, %v", p, err)
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
+// An update changes the fields that it names. Accounts that stay keep their Since, new ones begin now.
+func TestUpdate(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		r      monitor.UpdateRequest
+		change func(m *monitor.Monitor, now time.Time) // what else is than was
+	}{
+		{"nothing", monitor.UpdateRequest{}, func(*monitor.Monitor, time.Time) {}},
+		{"name", monitor.UpdateRequest{Name: ptr("renamed")}, func(m *monitor.Monitor, _ time.Time) { m.Name = "renamed" }},
+		{"filter", monitor.UpdateRequest{FilterTypes: &[]monitor.FilterType{monitor.Quote}}, func(m *monitor.Monitor, _ time.Time) { m.FilterTypes = []monitor.FilterType{monitor.Quote} }},
+		{"interval", monitor.UpdateRequest{PollInterval: ptr(5 * time.Second)}, func(m *monitor.Monitor, _ time.Time) { m.PollInterval = 5 * time.Second }},
+		{"the default interval", monitor.UpdateRequest{PollInterval: ptr(time.Duration(0))}, func(m *monitor.Monitor, _ time.Time) { m.PollInterval = time.Minute }},
+		{"weight", monitor.UpdateRequest{Weight: ptr(3.0)}, func(m *monitor.Monitor, _ time.Time) { m.Weight = 3 }},
+		{"webhook", monitor.UpdateRequest{WebhookURL: ptr("https://b.example.com/")}, func(m *monitor.Monitor, _ time.Time) { m.WebhookURL = "https://b.example.com/" }},
+		{"accounts", monitor.UpdateRequest{Usernames: &[]string{"@ESA", "jaxa", "esa"}}, func(m *monitor.Monitor, now time.Time) {
+			m.Accounts = []monitor.Account{{Username: "ESA", Since: m.CreatedAt}, {Username: "jaxa", Since: now}}
+		}},
+		{"an account by another name", monitor.UpdateRequest{Usernames: &[]string{"esa@space.example"}}, func(m *monitor.Monitor, _ time.Time) {
+			m.Accounts = []monitor.Account{{Username: "esa@space.example", Since: m.CreatedAt}}
+		}},
+		{"pause", monitor.UpdateRequest{Status: ptr(monitor.Paused)}, func(m *monitor.Monitor, _ time.Time) {
+			m.Status, m.StatusReason = monitor.Paused, monitor.ReasonUser
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, func(c *monitor.Config) {
+					c.Canonical = func(name string) string { return strings.TrimSuffix(name, "@space.example") }
+				})
+				want := d.create(t, func(r *monitor.CreateRequest) { r.PollInterval = 30 * time.Second }).Monitor
+				<-time.After(time.Hour)
+				u, err := d.Update(t.Context(), "acme", want.ID, tt.r)
+				now := time.Now().UTC().Round(0)
+				want.Version, want.UpdatedAt = 2, now
+				tt.change(&want, now)
+				if err != nil || !reflect.DeepEqual(u.Monitor, want) {
+					t.Errorf("changed to %+v, %v\nwant       %+v", u.Monitor, err, want)
+				}
+				if got, err := d.Get(t.Context(), "acme", want.ID); err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("stored %+v, %v\nwant   %+v", got, err, want)
+				}
+			})
+		})
+	}
+}
 
-func TestPauseAndResume(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		c := create(t, d, nil)
-		m, err := d.Pause(t.Context(), "acme", c.ID)
-		if err != nil || m.Status != monitor.Paused || m.StatusReason != monitor.ReasonUser {
-			t.Fatalf("paused %+v, %v", m, err)
-		}
-		if _, ok := d.tracked[c.ID]; ok {
-			t.Error("a paused monitor is still tracked")
-		}
-		<-time.After(time.Hour)
-		m, err = d.Resume(t.Context(), "acme", c.ID)
-		if err != nil || m.Status != monitor.Active || m.StatusReason != "" {
-			t.Fatalf("resumed %+v, %v", m, err)
-		}
-		if tm, ok := d.tracked[c.ID]; !ok || !tm.Accounts[0].Since.Equal(time.Now()) {
-			t.Error("a resumed monitor counts from now on")
+// A resumed monitor begins anew, a restored one where polls have read to.
+func TestSinceAfterAPause(t *testing.T) {
+	errRead := errors.New("no answer")
+	for _, tt := range []struct {
+		name    string
+		do      func(context.Context, *desk, string) (monitor.Monitor, error)
+		want    []time.Duration // after the creation
+		readErr error
+	}{
+		{"paused and resumed", func(ctx context.Context, d *desk, id string) (monitor.Monitor, error) {
+			if _, err := d.Pause(ctx, "acme", id); err != nil {
+				return monitor.Monitor{}, err
+			}
+			return d.Resume(ctx, "acme", id)
+		}, []time.Duration{time.Hour, time.Hour, time.Hour}, nil},
+		{"suspended and restored", func(ctx context.Context, d *desk, id string) (monitor.Monitor, error) {
+			if _, err := d.Suspend(ctx, "acme", id, monitor.ReasonCredits); err != nil {
+				return monitor.Monitor{}, err
+			}
+			return d.Restore(ctx, "acme", id, monitor.ReasonCredits)
+		}, []time.Duration{50 * time.Minute, 0, 0}, nil},
+		{"not suspended", func(ctx context.Context, d *desk, id string) (monitor.Monitor, error) {
+			if _, err := d.Suspend(ctx, "acme", id, monitor.ReasonCredits); !errors.Is(err, errRead) {
+				return monitor.Monitor{}, fmt.Errorf("error %w, want %w", err, errRead)
+			}
+			return d.Get(ctx, "acme", id)
+		}, []time.Duration{0, 0, 0}, errRead},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, nil)
+				c := d.create(t, func(r *monitor.CreateRequest) { r.Usernames = []string{"NASA", "esa", "jaxa"} })
+				<-time.After(time.Hour)
+				// jaxa was not read, and esa was before it was added.
+				d.read, d.readErr = map[string]time.Time{"nasa": c.CreatedAt.Add(50 * time.Minute), "esa": c.CreatedAt.Add(-10 * time.Minute)}, tt.readErr
+				m, err := tt.do(t.Context(), d, c.ID)
+				if err != nil || m.Status != monitor.Active || m.PollInterval != time.Minute {
+					t.Fatalf("%+v, %v; want it active, with the default interval", m, err)
+				}
+				for i, want := range tt.want {
+					if got := m.Accounts[i].Since.Sub(c.CreatedAt); got != want {
+						t.Errorf("%s since %s after the creation, want %s", m.Accounts[i].Username, got, want)
+					}
+				}
+				if !reflect.DeepEqual(d.tracked[c.ID], m) {
+					t.Errorf("tracked %+v, want %+v", d.tracked[c.ID], m)
+				}
+			})
+		})
+	}
+}
+
+// Limits is asked about each change, with what was and what will be.
+func TestLimits(t *testing.T) {
+	errLimits := errors.New("not now")
+	var asked string
+	d := newDesk(t, func(c *monitor.Config) {
+		c.Limits = func(_ context.Context, was *monitor.Monitor, is monitor.Monitor, endpoint bool) ([]control.Limit, error) {
+			asked = fmt.Sprint(is.Status, " ", len(is.Accounts), " ", endpoint)
+			if was != nil {
+				asked = fmt.Sprint(was.Status, " ", len(was.Accounts), " → ", asked)
+			}
+			if is.Name == "refused" {
+				return nil, errLimits
+			}
+			return []control.Limit{{Limit: record.Limit{Owner: is.Owner, Kinds: []record.Kind{record.Monitor}, Of: record.Size, Max: 2},
+				Exceeded: func(have int64) error { return fmt.Errorf("%d accounts: %w", have, errLimits) }}}, nil
 		}
 	})
+	c := d.create(t, nil)
+	for _, tt := range []struct {
+		asked, err string
+		do         func() error
+	}{
+		{"active 2 false", "not now", func() error {
+			_, err := d.Create(t.Context(), monitor.CreateRequest{Name: "refused", Usernames: []string{"a", "b"}})
+			return err
+		}},
+		{"active 1 true", "3 accounts: not now", func() error {
+			_, err := d.Create(t.Context(), monitor.CreateRequest{Owner: "acme", Name: "b", Usernames: []string{"a"}, WebhookURL: "https://h.example.com/"})
+			return err
+		}},
+		{"active 2 → active 3 false", "3 accounts: not now", func() error {
+			_, err := d.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{Usernames: &[]string{"a", "b", "c"}})
+			return err
+		}},
+		{"active 2 → paused 2 false", "<nil>", func() error {
+			_, err := d.Suspend(t.Context(), "acme", c.ID, monitor.ReasonCredits)
+			return err
+		}},
+		{"paused 2 → active 2 false", "<nil>", func() error {
+			_, err := d.Restore(t.Context(), "acme", c.ID, monitor.ReasonCredits)
+			return err
+		}},
+	} {
+		if err := tt.do(); fmt.Sprint(err) != tt.err || asked != tt.asked {
+			t.Errorf("asked about %s, error %v; want %s, %s", asked, err, tt.asked, tt.err)
+		}
+	}
 }
 
 func TestListPages(t *testing.T) {
-	d := newDesk(t)
+	d := newDesk(t, nil)
 	for i := range 45 {
-		c := create(t, d, func(r *monitor.CreateRequest) { r.Name = fmt.Sprintf("m%02d", i) })
+		c := d.create(t, func(r *monitor.CreateRequest) { r.Name = fmt.Sprintf("m%02d", i) })
 		if i%3 == 0 {
 			if _, err := d.Pause(t.Context(), "acme", c.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	for _, row := range []struct {
+	for _, tt := range []struct {
 		q           monitor.Query
 		n, total    int
 		first       string
@@ -256,15 +279,18 @@ func TestListPages(t *testing.T) {
 		{monitor.Query{PageSize: 100, Status: monitor.Paused}, 15, 15, "m00", 1, 100},
 		{monitor.Query{PageSize: 7, Page: 2, Status: monitor.Active}, 7, 30, "m11", 2, 7},
 	} {
-		row.q.Owner = "acme"
-		p, err := d.List(t.Context(), row.q)
-		if err != nil || len(p.Monitors) != row.n || p.Total != row.total || p.Page != row.page || p.PageSize != row.psize {
-			t.Errorf("%+v: %d of %d, page %d of size %d, %v", row.q, len(p.Monitors), p.Total, p.Page, p.PageSize, err)
+		tt.q.Owner = "acme"
+		p, err := d.List(t.Context(), tt.q)
+		if err != nil || len(p.Monitors) != tt.n || p.Total != tt.total || p.Page != tt.page || p.PageSize != tt.psize {
+			t.Errorf("%+v: %d of %d, page %d of size %d, %v", tt.q, len(p.Monitors), p.Total, p.Page, p.PageSize, err)
 			continue
 		}
-		if row.n > 0 && p.Monitors[0].Name != row.first {
-			t.Errorf("%+v begins with %s, want %s", row.q, p.Monitors[0].Name, row.first)
+		if tt.n > 0 && (p.Monitors[0].Name != tt.first || p.Monitors[0].PollInterval != time.Minute) {
+			t.Errorf("%+v begins with %+v, want %s with the default interval", tt.q, p.Monitors[0], tt.first)
 		}
+	}
+	if p, err := d.List(t.Context(), monitor.Query{Owner: "thief"}); err != nil || p.Total != 0 {
+		t.Errorf("of another owner: %+v, %v", p, err)
 	}
 	for field, q := range map[string]monitor.Query{"page": {Page: -1}, "page_size": {PageSize: 101}, "status": {Status: "x"}} {
 		_, err := d.List(t.Context(), q)
@@ -275,116 +301,176 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-func TestDeleteAndForeignIDs(t *testing.T) {
-	d := newDesk(t)
-	c := create(t, d, nil)
-	for name, call := range map[string]func(owner string) error{
-		"get":    func(o string) error { _, err := d.Get(t.Context(), o, c.ID); return err },
-		"update": func(o string) error { _, err := d.Pause(t.Context(), o, c.ID); return err },
-		"delete": func(o string) error { return d.Delete(t.Context(), o, c.ID) },
+// The errors of the package, from each call.
+func TestErrors(t *testing.T) {
+	d := newDesk(t, nil)
+	c := d.create(t, nil)
+	for name, call := range map[string]func(owner string, version int64) error{
+		"get": func(o string, v int64) error {
+			if v != 0 {
+				return monitor.ErrConflict // it takes no version
+			}
+			_, err := d.Get(t.Context(), o, c.ID)
+			return err
+		},
+		"update": func(o string, v int64) error {
+			_, err := d.Update(t.Context(), o, c.ID, monitor.UpdateRequest{Version: v})
+			return err
+		},
+		"delete": func(o string, v int64) error { return d.DeleteVersion(t.Context(), o, c.ID, v) },
 	} {
-		if err := call("thief"); !errors.Is(err, monitor.ErrNotFound) {
-			t.Errorf("%s of a foreign id: %v, want ErrNotFound", name, err)
+		if err := call("thief", 0); !errors.Is(err, monitor.ErrNotFound) {
+			t.Errorf("%s of another owner's: %v, want %v", name, err, monitor.ErrNotFound)
+		}
+		if err := call("acme", 9); !errors.Is(err, monitor.ErrConflict) {
+			t.Errorf("%s of another version: %v, want %v", name, err, monitor.ErrConflict)
 		}
 	}
-	if err := d.Delete(t.Context(), "acme", c.ID); err != nil {
-		t.Fatal(err)
-	}
-	if len(d.tracked) != 0 || len(d.webhooks) != 0 {
-		t.Error("delete left something behind")
+	if err := d.Delete(t.Context(), "acme", c.ID); err != nil || len(d.tracked) != 0 {
+		t.Errorf("delete: %v, tracked %v", err, d.tracked)
 	}
 	if err := d.Delete(t.Context(), "acme", c.ID); !errors.Is(err, monitor.ErrNotFound) {
-		t.Errorf("deleted twice: %v", err)
+		t.Errorf("deleted twice: %v, want %v", err, monitor.ErrNotFound)
 	}
 }
 
-func TestTroubleBecomesTheStatusReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- d.Run(ctx) }()
-		c := create(t, d, nil)
-		reason := func() string {
-			t.Helper()
-			synctest.Wait()
-			m, err := d.Get(t.Context(), "acme", c.ID)
-			if err != nil || m.Status != monitor.Active {
-				t.Fatalf("%+v, %v: the monitor stays active", m, err)
-			}
-			return m.StatusReason
-		}
-		d.Report("acme", c.ID, "esa", errors.New("not found"))
-		if got := reason(); got != "upstream_error: @esa: not found" {
-			t.Errorf("reason = %q", got)
-		}
-		d.Report("acme", c.ID, "NASA", errors.New("protected"))
-		if got := reason(); got != "upstream_error: @NASA: protected (and 1 more)" {
-			t.Errorf("reason = %q", got)
-		}
-		users := []string{"esa"}
-		if _, err := d.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{Usernames: &users}); err != nil {
-			t.Fatal(err)
-		}
-		if got := reason(); got != "upstream_error: @esa: not found" {
-			t.Errorf("after the failing account went: %q", got)
-		}
-		d.Report("acme", c.ID, "esa", nil)
-		if got := reason(); got != "" {
-			t.Errorf("after the recovery: %q", got)
-		}
-		d.Report("acme", "mon_unknown", "x", errors.New("y"))
-		synctest.Wait()
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+// A failure is of an account under each of its names. It ends with the account's recovery, when the
+// monitor no longer has the account, and here when another process polls it.
+func TestReport(t *testing.T) {
+	const protected = "upstream_error: @esa: protected"
+	for _, tt := range []struct {
+		name string
+		do   func(context.Context, *desk, string) error
+		want string // a minute after the note was erased by hand
+	}{
+		{"it lasts", func(context.Context, *desk, string) error { return nil }, protected},
+		{"recovered", func(_ context.Context, d *desk, id string) error { d.Report("acme", id, "esa", nil); return nil }, ""},
+		{"the account by another name", func(ctx context.Context, d *desk, id string) error {
+			_, err := d.Update(ctx, "acme", id, monitor.UpdateRequest{Usernames: &[]string{"ESA@space.example"}})
+			return err
+		}, protected},
+		{"without the account", func(ctx context.Context, d *desk, id string) error {
+			_, err := d.Update(ctx, "acme", id, monitor.UpdateRequest{Usernames: &[]string{"nasa"}})
+			return err
+		}, ""},
+		{"polled elsewhere", func(_ context.Context, d *desk, _ string) error {
+			d.Forget(func(username string) bool { return username == "esa" })
+			return nil
+		}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, func(c *monitor.Config) {
+					c.Canonical = func(name string) string { return strings.TrimSuffix(name, "@space.example") }
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- d.Run(ctx) }()
+				c := d.create(t, nil)
+				d.Report("acme", c.ID, "esa", errors.New("protected"))
+				synctest.Wait()
+				if m, err := d.Get(t.Context(), "acme", c.ID); err != nil || m.StatusReason != protected || m.Status != monitor.Active || m.Version != 1 {
+					t.Errorf("reported: %+v, %v", m, err)
+				}
+				if err := tt.do(t.Context(), d, c.ID); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				erase := record.Note{Ref: record.Ref{Key: record.Key{Kind: record.Monitor, ID: c.ID}, Owner: "acme"}}
+				if _, err := d.store.Apply(t.Context(), record.Change{Notes: []record.Note{erase}}); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(time.Minute)
+				synctest.Wait()
+				if got := d.stored(t, c.ID).Note; got != tt.want {
+					t.Errorf("note %q, want %q", got, tt.want)
+				}
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 func TestManagerConfigErrorsNameTheField(t *testing.T) {
-	d := newDesk(t)
-	for want, c := range map[string]monitor.Config{
-		"Store":                {},
-		"MaxAccounts -1":       {Store: d.store.Monitors(), Tracker: d, Webhooks: d, MaxAccounts: -1},
-		"MinInterval -1s":      {Store: d.store.Monitors(), Tracker: d, Webhooks: d, MinInterval: -time.Second, DefaultInterval: time.Second},
-		"DefaultInterval 48h":  {Store: d.store.Monitors(), Tracker: d, Webhooks: d, DefaultInterval: 48 * time.Hour},
-		"DefaultInterval 10ms": {Store: d.store.Monitors(), Tracker: d, Webhooks: d, DefaultInterval: 10 * time.Millisecond},
+	d := newDesk(t, nil)
+	for want, change := range map[string]func(*monitor.Config){
+		"Records":              func(c *monitor.Config) { c.Records = nil },
+		"a Tracker":            func(c *monitor.Config) { c.Tracker = nil },
+		"Webhooks":             func(c *monitor.Config) { c.Webhooks = nil },
+		"MaxAccounts -1":       func(c *monitor.Config) { c.MaxAccounts = -1 },
+		"MinInterval -1s":      func(c *monitor.Config) { c.MinInterval, c.DefaultInterval = -time.Second, time.Second },
+		"MinInterval 25h":      func(c *monitor.Config) { c.MinInterval = 25 * time.Hour },
+		"DefaultInterval 48h":  func(c *monitor.Config) { c.DefaultInterval = 48 * time.Hour },
+		"DefaultInterval 10ms": func(c *monitor.Config) { c.DefaultInterval = 10 * time.Millisecond },
 	} {
-		if _, err := monitor.NewManager(c); err == nil || !strings.Contains(err.Error(), want) {
+		cfg := monitor.Config{Records: d.store, Tracker: d, Webhooks: webhooks{}}
+		change(&cfg)
+		if _, err := monitor.NewManager(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that names %s", err, want)
 		}
 	}
 }
 
-// What was not asked for is the default of whoever runs the monitor.
+// The interval of a monitor that was created without one is the default of the manager that reads
+// it, wherever that returns or tracks it. Limits of this manager do not touch what is stored.
 func TestIntervalThatWasNotAskedFor(t *testing.T) {
-	d := newDesk(t)
-	c := create(t, d, func(r *monitor.CreateRequest) { r.PollInterval = 0 })
-	if c.PollInterval != time.Minute {
-		t.Errorf("created with %v, want the default reported", c.PollInterval)
-	}
-	for _, tc := range []struct {
-		cfg  monitor.Config
-		want time.Duration
+	first := newDesk(t, nil)
+	c := first.create(t, nil)
+	fast := first.create(t, func(r *monitor.CreateRequest) { r.Name, r.PollInterval = "fast", time.Second })
+	for _, tt := range []struct {
+		change func(*monitor.Config)
+		want   time.Duration
 	}{
-		{monitor.Config{DefaultInterval: 5 * time.Minute}, 5 * time.Minute},
-		{monitor.Config{Paced: true}, 0},
+		{func(c *monitor.Config) {}, time.Minute},
+		{func(c *monitor.Config) { c.DefaultInterval = 5 * time.Minute }, 5 * time.Minute},
+		{func(c *monitor.Config) { c.MinInterval = 2 * time.Minute }, 2 * time.Minute},
+		{func(c *monitor.Config) { c.Paced = true }, 0},
 	} {
-		tc.cfg.Store, tc.cfg.Tracker, tc.cfg.Webhooks = d.store.Monitors(), d, d
-		other, err := monitor.NewManager(tc.cfg)
-		if err != nil {
-			t.Fatal(err)
+		d := deskOver(t, first.store, tt.change)
+		for what, do := range map[string]func() (monitor.Monitor, error){
+			"read": func() (monitor.Monitor, error) { return d.Get(t.Context(), "acme", c.ID) },
+			"updated": func() (monitor.Monitor, error) {
+				u, err := d.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{})
+				return u.Monitor, err
+			},
+			"each": func() (got monitor.Monitor, err error) {
+				return got, d.Each(t.Context(), func(m monitor.Monitor) error {
+					if m.ID == c.ID {
+						got = m
+					}
+					return nil
+				})
+			},
+			"reread": func() (monitor.Monitor, error) {
+				err := d.Reread(t.Context(), control.Start{}, func(monitor.Monitor) bool { return false })
+				return d.tracked[c.ID], err
+			},
+		} {
+			if m, err := do(); err != nil || m.PollInterval != tt.want {
+				t.Errorf("%s with %s, %v; want %s", what, m.PollInterval, err, tt.want)
+			}
 		}
-		if m, err := other.Get(t.Context(), "acme", c.ID); err != nil || m.PollInterval != tc.want {
-			t.Errorf("read with %v, %v, want %v", m.PollInterval, err, tc.want)
+		if m, err := d.Pause(t.Context(), "acme", fast.ID); err != nil || m.PollInterval != time.Second {
+			t.Errorf("a stored interval: %s, %v", m.PollInterval, err)
 		}
-		if m, err := other.Pause(t.Context(), "acme", c.ID); err != nil || m.PollInterval != tc.want {
-			t.Errorf("paused with %v, %v, want %v", m.PollInterval, err, tc.want)
-		}
-		name := "renamed " + tc.want.String()
-		if m, err := other.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{Name: &name}); err != nil || m.PollInterval != tc.want {
-			t.Errorf("renamed with %v, %v, want %v", m.PollInterval, err, tc.want)
-		}
+	}
+}
+
+// WebhookMoved and End pass on what package control does.
+func TestWebhookMoved(t *testing.T) {
+	d := newDesk(t, nil)
+	c := d.create(t, nil)
+	r, ok, err := d.WebhookMoved(t.Context(), "acme", c.ID, c.WebhookID, "https://b.example.com/")
+	if err != nil || !ok {
+		t.Fatalf("%t, %v", ok, err)
+	}
+	if m, err := monitor.FromRecord(r); err != nil || m.WebhookURL != "https://b.example.com/" || r.Version != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if err := d.End(t.Context(), func(of string) bool { return of == "acme" }); err != nil || len(d.tracked) != 0 {
+		t.Errorf("%v, tracked %v", err, d.tracked)
 	}
 }

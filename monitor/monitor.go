@@ -1,7 +1,6 @@
 package monitor
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
@@ -56,8 +55,8 @@ type Monitor struct {
 	Name        string // unique per owner
 	Accounts    []Account
 	FilterTypes []FilterType // none means all
-	// PollInterval is the time between two polls of an account. A Store has 0 if the request had
-	// none, and a Manager returns its default for 0. If Config.Paced is set, PollInterval is the
+	// PollInterval is the time between two polls of an account. The stored record has 0 if the
+	// request had none, and a Manager returns its default for 0. If Config.Paced is set, PollInterval is the
 	// longest time between two polls, and 0 means no limit.
 	PollInterval time.Duration
 	// Weight is the importance of this monitor's latency if a budget paces the polls
@@ -65,6 +64,7 @@ type Monitor struct {
 	Weight float64
 
 	WebhookURL       string
+	WebhookID        string // of the endpoint with that URL, "" for none
 	WebhookSecretSet bool
 
 	Status       Status
@@ -72,7 +72,8 @@ type Monitor struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	ResumedAt    time.Time // when the monitor was last resumed; zero for never
-	// Version counts changes: see Store.Update.
+	// Version is 1 after the creation and one more after each change. A change of the StatusReason
+	// of an active monitor is none.
 	Version int64
 }
 
@@ -96,7 +97,7 @@ func Key(username string) string {
 	return strings.ToLower(name)
 }
 
-// Errors of a Store and a Manager.
+// Errors of a Manager.
 var (
 	ErrNotFound  = errors.New("monitor: not found")
 	ErrDuplicate = errors.New("monitor: name already in use") // or the id
@@ -121,29 +122,4 @@ type Page struct {
 	Total    int
 	Page     int
 	PageSize int
-}
-
-// Store stores monitors. Every method is safe for concurrent use. The requirements of
-// storage.Store for all ports apply as well. Get, Update and Delete return ErrNotFound if the
-// owner has no monitor with the id. Records passed in or returned share no memory with the store.
-type Store interface {
-	// Create adds m with its Version. It returns ErrDuplicate if the owner has a monitor
-	// with exactly this name, or if any monitor of any owner has the id.
-	Create(ctx context.Context, m Monitor) error
-	Get(ctx context.Context, owner, id string) (Monitor, error)
-	// List returns a page of monitors in the order of their Create calls. If q.Page is 0, it
-	// returns page 1; if q.PageSize is 0, a page has 20 monitors. It copies Page and PageSize of
-	// q to the result unchanged.
-	List(ctx context.Context, q Query) (Page, error)
-	// Update replaces every field if the stored Version equals m.Version, and stores m.Version+1
-	// as the Version. Otherwise it returns the first error that applies: ErrNotFound, ErrConflict
-	// for another Version, ErrDuplicate for a taken name.
-	Update(ctx context.Context, m Monitor) error
-	// Delete removes the monitor and frees its id and name.
-	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every monitor of every owner, in any order. If fn returns an error, Scan
-	// stops and returns it. Scan also stops if ctx ends between two calls. fn gets each monitor
-	// that exists during the whole Scan once, even if the monitor is changed. fn must not call
-	// the store.
-	Scan(ctx context.Context, fn func(Monitor) error) error
 }

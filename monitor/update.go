@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -63,7 +64,8 @@ func (m *Manager) change(mon *Monitor, r UpdateRequest, now time.Time) (err erro
 	return err
 }
 
-// Pause stops a monitor. After it returns, no more posts are detected for it.
+// Pause stops a monitor. After it returns, this process detects no more posts for it, others stop
+// within a second.
 func (m *Manager) Pause(ctx context.Context, owner, id string) (Monitor, error) {
 	return m.setStatus(ctx, owner, id, Paused)
 }
@@ -94,15 +96,14 @@ func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Monito
 	return m.effective(mon), err
 }
 
-// WebhookMoved records in a monitor that the URL of its endpoint was changed to to, or the
-// endpoint was deleted (""). If the monitor's webhook_url is not from, or the monitor does not
-// exist, WebhookMoved changes nothing and reports false.
-func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
-	return m.control.WebhookMoved(ctx, owner, id, from, to)
+// WebhookMoved returns a monitor's stored form, changed for a change of its endpoint's URL, or for
+// the endpoint's deletion (""). ok is false if the endpoint is not that of the monitor's
+// webhook_url.
+func (m *Manager) WebhookMoved(ctx context.Context, owner, id, endpointID, url string) (is record.Record, ok bool, err error) {
+	return m.control.Moved(ctx, owner, id, endpointID, url)
 }
 
-// Delete removes a monitor and its endpoints. Its events stay in the logs. After an error of the
-// store, the monitor may still be deleted some seconds or minutes later.
+// Delete removes a monitor and its endpoints. Its events stay in the logs.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }

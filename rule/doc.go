@@ -2,10 +2,9 @@
 // its polls, and an endpoint that receives the posts found. Package rule/query
 // implements the language of the queries.
 //
-// Rule is the record, and Store is the interface that a backend implements to store it. A Manager
-// creates and changes rules. It checks every field, including the query and the schedule, before
-// it changes anything. It passes each change to a Tracker, which puts the change into effect
-// immediately.
+// Rule is the record, and Manager creates and changes rules in a record.Store. A Manager checks
+// every field, including the query and the schedule, before it changes anything. It passes each
+// change to a Tracker, which puts the change into effect immediately.
 //
 //	created, err := manager.Create(ctx, rule.CreateRequest{
 //		Owner: "acme", Tag: "launches", Query: `"lift off" -is:retweet`,

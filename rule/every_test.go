@@ -11,7 +11,7 @@ import (
 
 func TestEvery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins at midnight, 1 January 2000
-		d := newDesk(t)
+		d := newDesk(t, nil)
 		// At 1 and 3 o'clock: two hours apart, and one on 26 March, when summer time
 		// begins.
 		summer := rule.Rule{Schedule: "CRON_TZ=Europe/Berlin 0 1,3 * * *"}
@@ -49,7 +49,7 @@ func TestEvery(t *testing.T) {
 }
 
 func BenchmarkEvery(b *testing.B) {
-	d := newDesk(b)
+	d := newDesk(b, nil)
 	r := rule.Rule{Schedule: "*/5 9-17 * * 1-5"}
 	b.Run("computed", func(b *testing.B) {
 		for b.Loop() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
@@ -21,9 +22,10 @@ type Parsed struct {
 // kind describes rules to package control.
 func (m *Manager) kind() control.Kind[Rule, Parsed] {
 	return control.Kind[Rule, Parsed]{
-		Name: "rule", Prefix: "rul_", ErrNotFound: ErrNotFound, ErrConflict: ErrConflict,
+		Kind: record.Rule, Prefix: "rul_", ErrNotFound: ErrNotFound, ErrDuplicate: ErrDuplicate, ErrConflict: ErrConflict,
+		Encode: Rule.Record, Decode: FromRecord,
 		Head: func(r *Rule) control.Head {
-			return control.Head{ID: &r.ID, Owner: &r.Owner, WebhookURL: &r.WebhookURL, WebhookSecretSet: &r.WebhookSecretSet,
+			return control.Head{ID: &r.ID, Owner: &r.Owner, WebhookURL: &r.WebhookURL, WebhookID: &r.WebhookID, WebhookSecretSet: &r.WebhookSecretSet,
 				Status: (*control.Status)(&r.Status), StatusReason: &r.StatusReason,
 				CreatedAt: &r.CreatedAt, UpdatedAt: &r.UpdatedAt, ResumedAt: &r.ResumedAt, Version: &r.Version}
 		},
@@ -35,27 +37,17 @@ func (m *Manager) kind() control.Kind[Rule, Parsed] {
 	}
 }
 
-// affects reports whether a failure of the old rule still concerns r. If the query has changed,
-// no failure does. Otherwise a failure of the whole rule does if the schedule is unchanged. A
-// failure of a search does if the query makes this search. A failure of an account does if the
-// query has this author.
-func (m *Manager) affects(old, r *Rule, what string) bool {
-	if r.Query != old.Query {
-		return false
-	}
-	name, account := strings.CutPrefix(what, "@")
-	text, search := strings.CutPrefix(what, "?")
-	if !account && !search {
-		return r.Schedule == old.Schedule
-	}
+// affects reports whether a rule makes the search of a failure, or has the author whose account
+// fails.
+func (m *Manager) affects(r *Rule, what string) bool {
 	p, _, err := query.Parse(r.Query, m.cfg.Parse)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false
-	case search:
+	}
+	if text, search := strings.CutPrefix(what, "?"); search {
 		return text == p.Canonical()
 	}
-	name = strings.ToLower(name) // may begin with the platform and a colon
+	name := strings.ToLower(strings.TrimPrefix(what, "@")) // may begin with the platform and a colon
 	return slices.ContainsFunc(p.Authors(), func(author string) bool { return name == author || strings.HasSuffix(name, ":"+author) })
 }
 

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule/query"
-	"github.com/streamwatch/streamwatch/secret"
 )
 
 // Tracker puts changes of rules into effect while the engine runs.
 type Tracker interface {
 	// Track starts to poll an active rule. If a rule with r's ID is tracked already, Track
 	// replaces it with r. p has r's parsed query and schedule.
-	Track(ctx context.Context, r Rule, p Parsed) error
+	Track(ctx context.Context, r Rule, p Parsed, how control.Start) error
 	// Untrack stops a rule. After it returns, no posts are detected for the rule.
 	// It does nothing for a rule that is not tracked.
 	Untrack(ctx context.Context, id string) error
@@ -25,25 +25,12 @@ type Tracker interface {
 	ReadUntil(ctx context.Context, id string) (time.Time, error)
 }
 
-// Webhooks manages the endpoints of rules. A rule with a webhook_url has one.
-type Webhooks interface {
-	// Check returns an error if a URL or a signing secret ("" for none) is not allowed.
-	Check(url string, key secret.Value) error
-	// Change changes the URL of a rule's endpoint. If from is "", it creates the endpoint. If to
-	// is "", it removes the endpoint. A key replaces the signing secret. If key is "", an
-	// existing endpoint keeps its secret, and Change generates and returns a secret for a new
-	// endpoint.
-	Change(ctx context.Context, r Rule, from, to string, key secret.Value) (generated secret.Value, err error)
-	// Unbind removes all endpoints of the rule.
-	Unbind(ctx context.Context, r Rule) error
-}
-
 // Config sets up a Manager. The zero value of each field means its default.
 type Config struct {
-	// Store, Tracker and Webhooks are required.
-	Store    Store
+	// Records, Tracker and Webhooks are required.
+	Records  record.Store
 	Tracker  Tracker
-	Webhooks Webhooks
+	Webhooks control.Webhooks
 	// Parse has the options for parsing queries. Its MaxLength is at most query.MaxQuery;
 	// NewManager sets its Now.
 	Parse query.Options
@@ -52,28 +39,21 @@ type Config struct {
 	MinInterval time.Duration
 	// Platforms are the values allowed for Rule.Platform, besides "". Defaults to none.
 	Platforms []string
-	// Admit, if set, is called before a rule is created, updated or restored. was is nil for a
-	// new rule. If Admit returns an error, the manager refuses the change with that error. The
-	// manager calls done when the change has been stored or has failed. Admit must not call the
-	// manager.
-	Admit func(ctx context.Context, was *Rule, is Rule) (done func(), err error)
-	// Created, if set, is called after a rule was created, for example to notify other processes.
-	Created func()
-	// Settle, if set, is called after a rule was updated or deleted. It waits until the change is
-	// in effect in all processes. An error means that the change is stored, but not yet in effect
-	// in all of them.
-	Settle func(ctx context.Context) error
-	// ChangeTimeout is the longest time for a change, without the wait for earlier changes.
-	// Defaults to 10 s.
-	ChangeTimeout time.Duration
+	// Limits, if set, is called before a rule is stored: see control.Config. Its error refuses the
+	// change.
+	Limits func(ctx context.Context, was *Rule, is Rule, endpoint bool) ([]control.Limit, error)
+	// Price returns the price of a rule, in thousandths of a credit a day. Defaults to 0.
+	Price func(Rule) int64
+	// Applied, if set, waits until a stored change is in effect in this process. Defaults to
+	// Follow.
+	Applied func(ctx context.Context, owner string, k record.Key) error
 	// Logger receives errors that an operator should see. Defaults to none.
 	Logger *slog.Logger
 	// Now returns the time to store in records. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Manager creates and changes rules. Its methods are safe for concurrent use. It makes one change
-// at a time.
+// Manager creates and changes rules. Its methods are safe for concurrent use.
 type Manager struct {
 	cfg     Config
 	control *control.Manager[Rule, Parsed]
@@ -82,8 +62,8 @@ type Manager struct {
 
 // NewManager checks cfg and returns a manager. It starts nothing: see Run.
 func NewManager(cfg Config) (*Manager, error) {
-	if cfg.Store == nil || cfg.Tracker == nil || cfg.Webhooks == nil {
-		return nil, errors.New("rule: Manager needs a Store, a Tracker and Webhooks")
+	if cfg.Records == nil || cfg.Tracker == nil || cfg.Webhooks == nil {
+		return nil, errors.New("rule: Manager needs Records, a Tracker and Webhooks")
 	}
 	if cfg.MinInterval == 0 {
 		cfg.MinInterval = MinInterval
@@ -109,8 +89,8 @@ func NewManager(cfg Config) (*Manager, error) {
 	cfg.Parse.Now = cfg.Now
 	m := &Manager{cfg: cfg}
 	m.control = control.New(control.Config[Rule, Parsed]{
-		Kind: m.kind(), Store: cfg.Store, Tracker: cfg.Tracker, Webhooks: cfg.Webhooks, Admit: cfg.Admit, Created: cfg.Created, Settle: cfg.Settle,
-		ChangeTimeout: cfg.ChangeTimeout, Logger: cfg.Logger, Now: cfg.Now,
+		Kind: m.kind(), Records: cfg.Records, Tracker: cfg.Tracker, Webhooks: cfg.Webhooks, Limits: cfg.Limits, Price: cfg.Price,
+		Applied: cfg.Applied, Logger: cfg.Logger, Now: cfg.Now,
 	})
 	return m, nil
 }
@@ -122,32 +102,43 @@ func (m *Manager) Parse(text string) (*query.Program, []query.Warning, error) {
 
 // Get returns a rule. It returns ErrNotFound if the owner has none with this id.
 func (m *Manager) Get(ctx context.Context, owner, id string) (Rule, error) {
-	return m.cfg.Store.Get(ctx, owner, id)
+	return m.control.Get(ctx, owner, id, 0)
 }
 
 // List returns a page of an owner's rules, oldest first.
 func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
-	if err := m.control.CheckPage(&q.Page, &q.PageSize, control.Status(q.Status)); err != nil {
+	list, total, err := m.control.List(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
+	if err != nil {
 		return Page{}, err
 	}
-	p, err := m.cfg.Store.List(ctx, q)
-	p.Page, p.PageSize = q.Page, q.PageSize
-	return p, err
+	return Page{Rules: list, Total: total, Page: q.Page, PageSize: q.PageSize}, nil
 }
 
 // Each calls fn for every rule of every owner. If fn returns an error, Each stops and
-// returns it. Changes wait until Each has returned.
+// returns it.
 func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
 	return m.control.Each(ctx, fn)
 }
 
-// Follow reads a rule from the store and passes it to the Tracker. Call it when another process
-// may have changed or deleted the rule.
+// Follow reads a rule from the store and passes it to the Tracker. Call it when the rule may have
+// been changed or deleted. Follow, Reread and End are called one at a time.
 func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 	return m.control.Follow(ctx, owner, id)
 }
 
-// Run stores the errors passed to Report and Refused in the StatusReason of the rules, until ctx
+// Reread passes all active rules to the Tracker, and removes all others from it. It clears the
+// failures in the StatusReason of a rule for which clear returns true: those that last are reported
+// again.
+func (m *Manager) Reread(ctx context.Context, how control.Start, clear func(Rule) bool) error {
+	return m.control.Reread(ctx, how, clear)
+}
+
+// End removes the rules of the owners for which gone returns true from the Tracker.
+func (m *Manager) End(ctx context.Context, gone func(owner string) bool) error {
+	return m.control.End(ctx, gone)
+}
+
+// Run stores the errors passed to Report in the StatusReason of the rules, until ctx
 // ends. It may be called only once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
@@ -165,7 +156,3 @@ func (m *Manager) Forget(elsewhere func(id, what string) bool) {
 func (m *Manager) Report(owner, id, what string, err error) {
 	m.control.Report(owner, id, what, err)
 }
-
-// Refused records that the engine cannot run a stored rule because of err or, if err is nil, that
-// it can. Refused does not block. Run stores the error.
-func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }

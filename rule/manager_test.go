@@ -9,76 +9,42 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-func (d *desk) create(t *testing.T, change func(*rule.CreateRequest)) rule.Created {
-	t.Helper()
-	q := rule.CreateRequest{Owner: "acme", Tag: "space", Query: "moon  lang:en", Interval: time.Minute, WebhookURL: "https://h.example.com/"}
-	if change != nil {
-		change(&q)
+func TestCreate(t *testing.T) {
+	d := newDesk(t, func(c *rule.Config) { c.Price = func(r rule.Rule) int64 { return int64(r.Interval / time.Second) } })
+	c := d.create(t, func(q *rule.CreateRequest) { q.Platform = "y" })
+	at := c.CreatedAt
+	want := rule.Rule{ID: c.ID, Owner: "acme", Tag: "space", Query: "moon  lang:en", Platform: "y", Interval: time.Minute, MaxResults: 20, Since: at,
+		WebhookURL: "https://h.example.com/", WebhookID: "ep_of_" + c.ID, WebhookSecretSet: true, Status: rule.Active, CreatedAt: at, UpdatedAt: at, Version: 1}
+	if !strings.HasPrefix(c.ID, "rul_") || at.IsZero() || c.Rule != want || c.WebhookSecret != "whsec_generated" {
+		t.Errorf("created %+v\nwant    %+v", c.Rule, want)
 	}
-	c, err := d.Create(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// same checks that r is what is stored, tracked and has the endpoint.
-func (d *desk) same(t *testing.T, r rule.Rule) {
-	t.Helper()
-	stored, err := d.Get(t.Context(), r.Owner, r.ID)
-	if err != nil || stored != r {
-		t.Errorf("stored %+v %v\nwant   %+v", stored, err, r)
-	}
-	tracked, ok := d.tracked[r.ID]
-	if active := r.Status == rule.Active; ok != active || active && tracked != r {
-		t.Errorf("tracked %+v %t\nwant    %+v", tracked, ok, r)
-	}
-	if d.webhooks[r.ID] != r.WebhookURL {
-		t.Errorf("webhook %q, want %q", d.webhooks[r.ID], r.WebhookURL)
-	}
-}
-
-func TestCreateRule(t *testing.T) {
-	d := newDesk(t)
-	before := time.Now().Truncate(0)
-	c := d.create(t, nil)
-	if c.MaxResults != 20 || c.Status != rule.Active || c.StatusReason != "" || !c.WebhookSecretSet || c.Query != "moon  lang:en" {
-		t.Errorf("created %+v", c.Rule)
-	}
-	if c.Since.Before(before) || c.Since != c.CreatedAt || c.Since != c.UpdatedAt {
-		t.Errorf("created %s, since %s", c.CreatedAt, c.Since)
-	}
-	if c.WebhookSecret != "whsec_generated" {
-		t.Error("a generated secret must be shown")
+	d.same(t, want)
+	if r := d.stored(t, c.ID); r.Price != 60 {
+		t.Errorf("price %d, want 60", r.Price)
 	}
 	if strings.Contains(fmt.Sprintf("%v %+v", c, c), "whsec_") {
-		t.Error("a printed answer shows the secret")
+		t.Error("the secret prints")
 	}
-	d.same(t, c.Rule)
-	if _, err := d.Create(t.Context(), rule.CreateRequest{Owner: "acme", Tag: "space", Query: "x", Interval: time.Minute}); !errors.Is(err, rule.ErrDuplicate) {
-		t.Errorf("the same tag again: %v, want ErrDuplicate", err)
-	}
-	d.create(t, func(q *rule.CreateRequest) { q.Owner = "other" }) // tags are unique per owner
-	if len(d.webhooks) != 2 || len(d.tracked) != 2 {
-		t.Errorf("a refused rule left something: %v %v", d.webhooks, d.tracked)
+	if _, err := d.Create(t.Context(), valid()); !errors.Is(err, rule.ErrDuplicate) {
+		t.Errorf("the tag again: %v, want %v", err, rule.ErrDuplicate)
 	}
 }
 
 func TestCreateValidates(t *testing.T) {
 	long := strings.Repeat("x", 1025)
-	for _, row := range []struct {
+	for _, tt := range []struct {
 		field  string // "" for none
 		change func(*rule.CreateRequest)
 	}{
-		{"", func(q *rule.CreateRequest) {}},
 		{"", func(q *rule.CreateRequest) { q.Interval, q.Schedule = 0, "*/5 * * * *" }},
 		{"", func(q *rule.CreateRequest) { q.Interval, q.MaxResults = time.Second, 100 }},
-		{"owner", func(q *rule.CreateRequest) { q.Owner = long }},
 		{"tag", func(q *rule.CreateRequest) { q.Tag = "" }},
 		{"tag", func(q *rule.CreateRequest) { q.Tag = " " }},
 		{"tag", func(q *rule.CreateRequest) { q.Tag = "a\nb" }},
@@ -87,6 +53,7 @@ func TestCreateValidates(t *testing.T) {
 		{"query", func(q *rule.CreateRequest) { q.Query = long }},
 		{"query", func(q *rule.CreateRequest) { q.Query = "(moon" }},
 		{"query", func(q *rule.CreateRequest) { q.Query = "-moon" }},
+		{"platform", func(q *rule.CreateRequest) { q.Platform = "z" }},
 		{"interval_seconds", func(q *rule.CreateRequest) { q.Interval = 0 }},
 		{"interval_seconds", func(q *rule.CreateRequest) { q.Interval = 999 * time.Millisecond }}, // the manager's bound
 		{"interval_seconds", func(q *rule.CreateRequest) { q.Interval = 25 * time.Hour }},
@@ -97,163 +64,226 @@ func TestCreateValidates(t *testing.T) {
 		{"webhook_url", func(q *rule.CreateRequest) { q.WebhookURL = "http://h.example.com" }},
 		{"webhook_secret", func(q *rule.CreateRequest) { q.WebhookURL, q.WebhookSecret = "", "0123456789012345678901234" }},
 	} {
-		d := newDesk(t)
-		q := rule.CreateRequest{Owner: "acme", Tag: "space", Query: "moon", Interval: time.Minute, WebhookURL: "https://h.example.com/"}
-		row.change(&q)
-		_, err := d.Create(t.Context(), q)
+		d := newDesk(t, nil)
+		q := valid()
+		tt.change(&q)
+		c, err := d.Create(t.Context(), q)
 		var fe *rule.FieldError
 		switch {
-		case row.field == "" && err != nil:
+		case tt.field == "" && err != nil:
 			t.Errorf("%+v: %v", q, err)
-		case row.field != "" && (!errors.As(err, &fe) || fe.Field != row.field || fe.Allowed == ""):
-			t.Errorf("%+v: error %v, want one about %s", q, err, row.field)
-		case row.field != "" && len(d.webhooks)+len(d.tracked) > 0:
-			t.Errorf("%+v was refused and left something", q)
+		case tt.field == "":
+			d.same(t, c.Rule)
+		case !errors.As(err, &fe) || fe.Field != tt.field || fe.Allowed == "" || strings.Contains(err.Error(), "0123456789"):
+			t.Errorf("%+v: error %v, want one about %s that says what is allowed", q, err, tt.field)
 		}
 		var se *query.SyntaxError
 		if q.Query == "(moon" && !errors.As(err, &se) {
 			t.Errorf("error %v, want it to wrap a *query.SyntaxError", err)
 		}
+		if p, err := d.List(t.Context(), rule.Query{Owner: "acme"}); err != nil || (p.Total > 0) != (tt.field == "") {
+			t.Errorf("%+v: %d rules, %v", q, p.Total, err)
+		}
 	}
 }
 
-func TestUpdateRule(t *testing.T) {
-	str := func(s string) *string { return &s }
-	five, hundred, status := 5*time.Minute, 100, rule.Paused
-	key := secret.Value("0123456789012345678901234")
-	for _, row := range []struct {
+// An update changes the fields that it names. A changed query begins now.
+func TestUpdate(t *testing.T) {
+	for _, tt := range []struct {
 		name   string
 		q      rule.UpdateRequest
-		field  string // of the error, "" for none
-		since  bool   // Since is the time of the change
-		expect func(r rule.Rule) bool
+		change func(r *rule.Rule, now time.Time) // what else is than was
+		field  string                            // of the error
 	}{
-		{name: "nothing", expect: func(r rule.Rule) bool { return r.Tag == "space" && r.Query == "moon  lang:en" }},
-		{name: "tag", q: rule.UpdateRequest{Tag: str("orbit")}, expect: func(r rule.Rule) bool { return r.Tag == "orbit" }},
-		{name: "another query", q: rule.UpdateRequest{Query: str("mars")}, since: true, expect: func(r rule.Rule) bool { return r.Query == "mars" }},
-		{name: "the same query", q: rule.UpdateRequest{Query: str("moon  lang:en")}, expect: func(r rule.Rule) bool { return r.Query == "moon  lang:en" }},
-		{name: "interval", q: rule.UpdateRequest{Interval: &five}, expect: func(r rule.Rule) bool { return r.Interval == five }},
-		{name: "schedule", q: rule.UpdateRequest{Schedule: str("@daily")}, expect: func(r rule.Rule) bool { return r.Interval == 0 && r.Schedule == "@daily" }},
-		{name: "results", q: rule.UpdateRequest{MaxResults: &hundred}, expect: func(r rule.Rule) bool { return r.MaxResults == 100 }},
-		{name: "webhook moves", q: rule.UpdateRequest{WebhookURL: str("https://h.example.com/2")}, expect: func(r rule.Rule) bool { return r.WebhookSecretSet }},
-		{name: "webhook goes", q: rule.UpdateRequest{WebhookURL: str("")}, expect: func(r rule.Rule) bool { return !r.WebhookSecretSet }},
-		{name: "secret", q: rule.UpdateRequest{WebhookSecret: &key}, expect: func(r rule.Rule) bool { return r.WebhookSecretSet }},
-		{name: "pause", q: rule.UpdateRequest{Status: &status}, expect: func(r rule.Rule) bool { return r.StatusReason == rule.ReasonUser }},
-		{name: "the current version", q: rule.UpdateRequest{Tag: str("orbit"), Version: -1}, expect: func(r rule.Rule) bool { return r.Tag == "orbit" }},
-		{name: "query refused", q: rule.UpdateRequest{Query: str("(")}, field: "query"},
-		{name: "both paces", q: rule.UpdateRequest{Schedule: str("@daily"), Interval: &five}, field: "schedule"},
-		{name: "no pace", q: rule.UpdateRequest{Schedule: str("")}, field: "interval_seconds"},
-		{name: "webhook refused", q: rule.UpdateRequest{WebhookURL: str("ftp://x")}, field: "webhook_url"},
+		{name: "nothing"},
+		{name: "tag", q: rule.UpdateRequest{Tag: ptr("orbit")}, change: func(r *rule.Rule, _ time.Time) { r.Tag = "orbit" }},
+		{name: "another query", q: rule.UpdateRequest{Query: ptr("mars")}, change: func(r *rule.Rule, now time.Time) { r.Query, r.Since = "mars", now }},
+		{name: "the same query", q: rule.UpdateRequest{Query: ptr("moon  lang:en")}},
+		{name: "interval", q: rule.UpdateRequest{Interval: ptr(time.Hour)}, change: func(r *rule.Rule, _ time.Time) { r.Interval = time.Hour }},
+		{name: "schedule", q: rule.UpdateRequest{Schedule: ptr("@daily")}, change: func(r *rule.Rule, _ time.Time) { r.Interval, r.Schedule = 0, "@daily" }},
+		{name: "results", q: rule.UpdateRequest{MaxResults: ptr(100)}, change: func(r *rule.Rule, _ time.Time) { r.MaxResults = 100 }},
+		{name: "webhook", q: rule.UpdateRequest{WebhookURL: ptr("https://h.example.com/2")}, change: func(r *rule.Rule, _ time.Time) { r.WebhookURL = "https://h.example.com/2" }},
+		{name: "pause", q: rule.UpdateRequest{Status: ptr(rule.Paused)}, change: func(r *rule.Rule, _ time.Time) { r.Status, r.StatusReason = rule.Paused, rule.ReasonUser }},
+		{name: "tag refused", q: rule.UpdateRequest{Tag: ptr("")}, field: "tag"},
+		{name: "query refused", q: rule.UpdateRequest{Query: ptr("(")}, field: "query"},
+		{name: "too often", q: rule.UpdateRequest{Interval: ptr(time.Second - 1)}, field: "interval_seconds"},
+		{name: "both paces", q: rule.UpdateRequest{Schedule: ptr("@daily"), Interval: ptr(time.Hour)}, field: "schedule"},
+		{name: "no pace", q: rule.UpdateRequest{Schedule: ptr("")}, field: "interval_seconds"},
+		{name: "results refused", q: rule.UpdateRequest{MaxResults: ptr(0)}, field: "max_results_per_poll"},
+		{name: "status refused", q: rule.UpdateRequest{Status: ptr(rule.Status("stopped"))}, field: "status"},
+		{name: "webhook refused", q: rule.UpdateRequest{WebhookURL: ptr("ftp://x")}, field: "webhook_url"},
+		{name: "secret refused", q: rule.UpdateRequest{WebhookSecret: ptr(secret.Value(""))}, field: "webhook_secret"},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			d := newDesk(t)
-			old := d.create(t, nil).Rule
-			if row.q.Version < 0 {
-				row.q.Version = old.Version
-			}
-			u, err := d.Update(t.Context(), "acme", old.ID, row.q)
-			if row.field != "" {
-				var fe *rule.FieldError
-				if !errors.As(err, &fe) || fe.Field != row.field {
-					t.Errorf("error %v, want one about %s", err, row.field)
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, nil)
+				want := d.create(t, nil).Rule
+				<-time.After(time.Hour)
+				u, err := d.Update(t.Context(), "acme", want.ID, tt.q)
+				if tt.field != "" {
+					var fe *rule.FieldError
+					if !errors.As(err, &fe) || fe.Field != tt.field {
+						t.Errorf("error %v, want one about %s", err, tt.field)
+					}
+					d.same(t, want)
+					return
 				}
-				d.same(t, old)
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !row.expect(u.Rule) || u.Version != old.Version+1 || u.Since.After(old.Since) != row.since {
-				t.Errorf("changed to %+v", u.Rule)
-			}
-			d.same(t, u.Rule)
+				now := time.Now().UTC().Round(0)
+				if want.Version, want.UpdatedAt = 2, now; tt.change != nil {
+					tt.change(&want, now)
+				}
+				if err != nil || u.Rule != want {
+					t.Errorf("changed to %+v, %v\nwant       %+v", u.Rule, err, want)
+				}
+				d.same(t, want)
+			})
 		})
 	}
 }
 
-func TestChangeOfAnOldVersion(t *testing.T) {
-	d := newDesk(t)
-	first := d.create(t, nil).Rule
-	tag := "second"
-	second, err := d.Update(t.Context(), "acme", first.ID, rule.UpdateRequest{Tag: &tag})
-	if err != nil {
-		t.Fatal(err)
+// A schedule gives way to an interval.
+func TestUpdateOfASchedule(t *testing.T) {
+	d := newDesk(t, nil)
+	c := d.create(t, func(q *rule.CreateRequest) { q.Interval, q.Schedule = 0, "@daily" })
+	u, err := d.Update(t.Context(), "acme", c.ID, rule.UpdateRequest{Interval: ptr(time.Hour)})
+	if err != nil || u.Schedule != "" || u.Interval != time.Hour {
+		t.Errorf("%+v, %v", u.Rule, err)
 	}
-	late := "late"
-	if _, err := d.Update(t.Context(), "acme", first.ID, rule.UpdateRequest{Tag: &late, Version: second.Version - 1}); !errors.Is(err, rule.ErrConflict) {
-		t.Errorf("change of an old version: %v", err)
+	d.same(t, u.Rule)
+}
+
+// A resumed rule begins anew, a restored one where polls have read to.
+func TestSinceAfterAPause(t *testing.T) {
+	const day = 24 * time.Hour
+	suspend := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
+		return d.Suspend(ctx, "acme", id, rule.ReasonCredits)
 	}
-	if err := d.DeleteVersion(t.Context(), "acme", first.ID, second.Version-1); !errors.Is(err, rule.ErrConflict) {
-		t.Errorf("deletion of an old version: %v", err)
+	restore := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
+		return d.Restore(ctx, "acme", id, rule.ReasonCredits)
 	}
-	d.same(t, second.Rule)
-	if _, err := d.Update(t.Context(), "other", first.ID, rule.UpdateRequest{Tag: &late}); !errors.Is(err, rule.ErrNotFound) {
-		t.Errorf("another owner's rule: %v", err)
+	pause := func(ctx context.Context, d *desk, id string) (rule.Rule, error) { return d.Pause(ctx, "acme", id) }
+	resume := func(ctx context.Context, d *desk, id string) (rule.Rule, error) { return d.Resume(ctx, "acme", id) }
+	for _, tt := range []struct {
+		name  string
+		read  time.Duration // after the creation; 0 for nothing
+		steps []func(context.Context, *desk, string) (rule.Rule, error)
+		since time.Duration // after the creation, which the first step follows in a day
+	}{
+		{"paused and resumed", time.Hour, []func(context.Context, *desk, string) (rule.Rule, error){pause, resume}, day},
+		{"suspended and restored", time.Hour, []func(context.Context, *desk, string) (rule.Rule, error){suspend, restore}, time.Hour},
+		{"suspended and resumed", time.Hour, []func(context.Context, *desk, string) (rule.Rule, error){suspend, resume}, time.Hour},
+		{"suspended before it was read", 0, []func(context.Context, *desk, string) (rule.Rule, error){suspend, restore}, 0},
+		{"read before it was changed", -time.Hour, []func(context.Context, *desk, string) (rule.Rule, error){suspend, restore}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, nil)
+				c := d.create(t, nil)
+				if tt.read != 0 {
+					d.read = c.Since.Add(tt.read)
+				}
+				<-time.After(day)
+				var r rule.Rule
+				for _, do := range tt.steps {
+					var err error
+					if r, err = do(t.Context(), d, c.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := r.Since.Sub(c.Since); got != tt.since || r.Status != rule.Active {
+					t.Errorf("%s since %s after the creation, want %s", r.Status, got, tt.since)
+				}
+				d.same(t, r)
+			})
+		})
+	}
+	d := newDesk(t, nil)
+	c := d.create(t, nil)
+	d.readErr = errors.New("no answer")
+	if _, err := d.Suspend(t.Context(), "acme", c.ID, rule.ReasonCredits); !errors.Is(err, d.readErr) {
+		t.Errorf("error %v, want %v", err, d.readErr)
+	}
+	d.same(t, c.Rule)
+}
+
+// Limits is asked about each change, with what was and what will be.
+func TestLimits(t *testing.T) {
+	errLimits := errors.New("not now")
+	var asked string
+	d := newDesk(t, func(c *rule.Config) {
+		c.Limits = func(_ context.Context, was *rule.Rule, is rule.Rule, endpoint bool) ([]control.Limit, error) {
+			asked = fmt.Sprint(is.Status, " ", is.Interval, " ", endpoint)
+			if was != nil {
+				asked = fmt.Sprint(was.Status, " ", was.Interval, " → ", asked)
+			}
+			if is.Interval == time.Second {
+				return nil, errLimits
+			}
+			return []control.Limit{{Limit: record.Limit{Owner: is.Owner, Kinds: []record.Kind{record.Rule}, Max: 1},
+				Exceeded: func(have int64) error { return fmt.Errorf("%d rules: %w", have, errLimits) }}}, nil
+		}
+	})
+	c := d.create(t, nil)
+	for _, tt := range []struct {
+		asked, err string
+		do         func() error
+	}{
+		{"active 1m0s false", "2 rules: not now", func() error {
+			_, err := d.Create(t.Context(), rule.CreateRequest{Owner: "acme", Tag: "b", Query: "moon", Interval: time.Minute})
+			return err
+		}},
+		{"active 1m0s → active 1s false", "not now", func() error {
+			_, err := d.Update(t.Context(), "acme", c.ID, rule.UpdateRequest{Interval: ptr(time.Second)})
+			return err
+		}},
+		{"active 1m0s → paused 1m0s false", "<nil>", func() error {
+			_, err := d.Suspend(t.Context(), "acme", c.ID, rule.ReasonCredits)
+			return err
+		}},
+		{"paused 1m0s → active 1m0s false", "<nil>", func() error {
+			_, err := d.Restore(t.Context(), "acme", c.ID, rule.ReasonCredits)
+			return err
+		}},
+	} {
+		if err := tt.do(); fmt.Sprint(err) != tt.err || asked != tt.asked {
+			t.Errorf("asked about %s, error %v; want %s, %s", asked, err, tt.asked, tt.err)
+		}
 	}
 }
 
-func TestPauseAndResumeRule(t *testing.T) {
-	d := newDesk(t)
-	r := d.create(t, nil).Rule
-	paused, err := d.Pause(t.Context(), "acme", r.ID)
-	if err != nil || paused.Status != rule.Paused || paused.StatusReason != rule.ReasonUser || paused.Since != r.Since {
-		t.Errorf("paused %+v %v", paused, err)
+// The errors of the package, from each call.
+func TestErrors(t *testing.T) {
+	d := newDesk(t, nil)
+	c := d.create(t, nil)
+	for name, call := range map[string]func(owner string, version int64) error{
+		"update": func(o string, v int64) error {
+			_, err := d.Update(t.Context(), o, c.ID, rule.UpdateRequest{Version: v})
+			return err
+		},
+		"delete": func(o string, v int64) error { return d.DeleteVersion(t.Context(), o, c.ID, v) },
+	} {
+		if err := call("thief", 0); !errors.Is(err, rule.ErrNotFound) {
+			t.Errorf("%s of another owner's: %v, want %v", name, err, rule.ErrNotFound)
+		}
+		if err := call("acme", 9); !errors.Is(err, rule.ErrConflict) {
+			t.Errorf("%s of another version: %v, want %v", name, err, rule.ErrConflict)
+		}
 	}
-	d.same(t, paused)
-	resumed, err := d.Resume(t.Context(), "acme", r.ID)
-	if err != nil || resumed.Status != rule.Active || resumed.StatusReason != "" || !resumed.Since.After(r.Since) {
-		t.Errorf("resumed %+v %v", resumed, err)
+	d.same(t, c.Rule)
+	if err := d.Delete(t.Context(), "acme", c.ID); err != nil || len(d.tracked) != 0 {
+		t.Errorf("delete: %v, tracked %v", err, d.tracked)
 	}
-	d.same(t, resumed)
-}
-
-func TestAFailureLeavesNothingBehind(t *testing.T) {
-	d := newDesk(t)
-	d.trackErr = errors.New("detector is down")
-	if _, err := d.Create(t.Context(), rule.CreateRequest{Tag: "a", Query: "moon", Interval: time.Minute, WebhookURL: "https://h.example.com/"}); !errors.Is(err, d.trackErr) {
-		t.Errorf("create: %v", err)
-	}
-	if p, _ := d.List(t.Context(), rule.Query{}); p.Total+len(d.webhooks) != 0 {
-		t.Errorf("a failed create left %d rules and %v", p.Total, d.webhooks)
-	}
-	d.trackErr = nil
-	r := d.create(t, nil).Rule
-	url := "https://h.example.com/fail"
-	if _, err := d.Update(t.Context(), "acme", r.ID, rule.UpdateRequest{WebhookURL: &url}); err == nil {
-		t.Error("an update whose endpoint failed succeeded")
-	}
-	if got, _ := d.Get(t.Context(), "acme", r.ID); got.WebhookURL != r.WebhookURL {
-		t.Errorf("a failed update left %+v", got)
-	}
-	d.trackErr = errors.New("detector is down")
-	tag := "orbit"
-	u, err := d.Update(t.Context(), "acme", r.ID, rule.UpdateRequest{Tag: &tag})
-	if !errors.Is(err, d.trackErr) || u.Tag != tag {
-		t.Errorf("%+v, %v; want the stored change and the error", u.Rule, err)
+	if _, err := d.Get(t.Context(), "acme", c.ID); !errors.Is(err, rule.ErrNotFound) {
+		t.Errorf("get of a deleted one: %v, want %v", err, rule.ErrNotFound)
 	}
 }
 
-func TestDeleteRule(t *testing.T) {
-	d := newDesk(t)
-	r := d.create(t, nil).Rule
-	if err := d.Delete(t.Context(), "other", r.ID); !errors.Is(err, rule.ErrNotFound) {
-		t.Errorf("another owner's rule: %v", err)
-	}
-	if err := d.Delete(t.Context(), "acme", r.ID); err != nil {
-		t.Fatal(err)
-	}
-	if len(d.tracked)+len(d.webhooks) != 0 {
-		t.Errorf("left %v %v", d.tracked, d.webhooks)
-	}
-	d.create(t, nil) // its tag is free
-}
-
-func TestListRules(t *testing.T) {
-	d := newDesk(t)
+func TestList(t *testing.T) {
+	d := newDesk(t, nil)
 	for i := range 3 {
 		d.create(t, func(q *rule.CreateRequest) { q.Tag = fmt.Sprint(i) })
 	}
-	for _, row := range []struct {
+	for _, tt := range []struct {
 		q     rule.Query
 		want  string
 		field string
@@ -266,11 +296,11 @@ func TestListRules(t *testing.T) {
 		{q: rule.Query{PageSize: 101}, field: "page_size"},
 		{q: rule.Query{Status: "gone"}, field: "status"},
 	} {
-		p, err := d.List(t.Context(), row.q)
+		p, err := d.List(t.Context(), tt.q)
 		var fe *rule.FieldError
-		if row.field != "" {
-			if !errors.As(err, &fe) || fe.Field != row.field {
-				t.Errorf("%+v: %v, want an error about %s", row.q, err, row.field)
+		if tt.field != "" {
+			if !errors.As(err, &fe) || fe.Field != tt.field {
+				t.Errorf("%+v: %v, want an error about %s", tt.q, err, tt.field)
 			}
 			continue
 		}
@@ -278,90 +308,110 @@ func TestListRules(t *testing.T) {
 		for _, r := range p.Rules {
 			tags = append(tags, r.Tag)
 		}
-		if got := fmt.Sprintf("%s of %d, page %d of %d", strings.Join(tags, " "), p.Total, p.Page, p.PageSize); err != nil || got != row.want {
-			t.Errorf("%+v: %s %v, want %s", row.q, got, err, row.want)
+		if got := fmt.Sprintf("%s of %d, page %d of %d", strings.Join(tags, " "), p.Total, p.Page, p.PageSize); err != nil || got != tt.want {
+			t.Errorf("%+v: %s %v, want %s", tt.q, got, err, tt.want)
 		}
-	}
-}
-
-func TestReportSetsTheReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		r := d.create(t, nil).Rule
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- d.Run(ctx) }()
-		for _, row := range []struct {
-			what string
-			err  error
-			want string
-		}{
-			{"", errors.New("query refused"), "upstream_error: query refused"},
-			{"@nasa", errors.New("protected"), "upstream_error: query refused (and 1 more)"},
-			{"", nil, "upstream_error: @nasa: protected"},
-			{"@nasa", nil, ""},
-		} {
-			d.Report("acme", r.ID, row.what, row.err)
-			synctest.Wait()
-			if got, _ := d.Get(t.Context(), "acme", r.ID); got.StatusReason != row.want || got.Status != rule.Active {
-				t.Errorf("after %q %v: %s %q, want %q", row.what, row.err, got.Status, got.StatusReason, row.want)
-			}
-		}
-		// A changed query clears the error of the one before.
-		d.Report("acme", r.ID, "", errors.New("query refused"))
-		synctest.Wait()
-		text := "mars"
-		if u, err := d.Update(t.Context(), "acme", r.ID, rule.UpdateRequest{Query: &text}); err != nil || u.StatusReason != "" {
-			t.Errorf("after an edit: %q %v", u.StatusReason, err)
-		}
-		d.Report("acme", r.ID, "", errors.New("too late"))
-		if _, err := d.Pause(t.Context(), "acme", r.ID); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if got, _ := d.Get(t.Context(), "acme", r.ID); got.StatusReason != rule.ReasonUser {
-			t.Errorf("paused, with reason %q", got.StatusReason)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestManagerConfig(t *testing.T) {
-	d := newDesk(t)
-	good := rule.Config{Store: d.store.Rules(), Tracker: d, Webhooks: d}
-	for _, row := range []struct {
-		change func(*rule.Config)
-		ok     bool
-	}{
-		{func(c *rule.Config) {}, true},
-		{func(c *rule.Config) { c.Store = nil }, false},
-		{func(c *rule.Config) { c.Tracker = nil }, false},
-		{func(c *rule.Config) { c.Webhooks = nil }, false},
-		{func(c *rule.Config) { c.MinInterval = time.Millisecond }, false},
-		{func(c *rule.Config) { c.Parse.MaxLength = 2048 }, false},
-	} {
-		cfg := good
-		row.change(&cfg)
-		if _, err := rule.NewManager(cfg); (err == nil) != row.ok {
-			t.Errorf("%+v: %v", cfg, err)
-		}
-	}
-}
-
-func TestEachRule(t *testing.T) {
-	d := newDesk(t)
-	for i := range 3 {
-		d.create(t, func(q *rule.CreateRequest) { q.Owner = fmt.Sprint(i) })
 	}
 	n := 0
 	if err := d.Each(t.Context(), func(rule.Rule) error { n++; return nil }); err != nil || n != 3 {
-		t.Errorf("%d rules, %v", n, err)
+		t.Errorf("each of %d rules, %v", n, err)
 	}
-	stop := errors.New("stop")
-	if err := d.Each(t.Context(), func(rule.Rule) error { return stop }); !errors.Is(err, stop) {
-		t.Error(err)
+}
+
+// A failure is of a rule that makes the search, or has the account as an author.
+func TestReport(t *testing.T) {
+	for _, tt := range []struct {
+		name, query, what string
+		to                string // the query then
+		lasts             bool
+	}{
+		{"a search", "moon  lang:en", "?moon lang:en", "moon   lang:en", true},
+		{"another search", "moon", "?moon", "mars", false},
+		{"an author", "from:NASA moon", "@nasa", "from:nasa mars", true},
+		{"an author on a platform", "from:nasa moon", "@x:NASA", "from:nasa mars", true},
+		{"another author", "from:nasa moon", "@nasa", "from:esa moon", false},
+		{"an author whose name ends alike", "from:nasa moon", "@nasa", "from:asa moon", false},
+		{"a search, and the text of an author", "from:nasa", "?from:nasa", "from:nasa moon", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- d.Run(ctx) }()
+				c := d.create(t, func(q *rule.CreateRequest) { q.Query = tt.query })
+				d.Report("acme", c.ID, tt.what, errors.New("refused"))
+				synctest.Wait()
+				r, err := d.Get(t.Context(), "acme", c.ID)
+				if err != nil || !strings.HasSuffix(r.StatusReason, "refused") || r.Status != rule.Active || r.Version != 1 {
+					t.Errorf("reported: %+v, %v", r, err)
+				}
+				if _, err := d.Update(t.Context(), "acme", c.ID, rule.UpdateRequest{Query: &tt.to}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if got := d.stored(t, c.ID).Note; (got != "") != tt.lasts {
+					t.Errorf("with the query %q: note %q, want one: %t", tt.to, got, tt.lasts)
+				}
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Forget is asked about the searches and accounts, not about the whole rule, which each node runs.
+func TestForget(t *testing.T) {
+	d := newDesk(t, nil)
+	c := d.create(t, nil)
+	for _, what := range []string{"", "?moon lang:en", "@nasa"} {
+		d.Report("acme", c.ID, what, errors.New("refused"))
+	}
+	asked := map[string]bool{}
+	d.Forget(func(id, what string) bool { asked[id+" "+what] = true; return true })
+	if len(asked) != 2 || !asked[c.ID+" ?moon lang:en"] || !asked[c.ID+" @nasa"] {
+		t.Errorf("asked about %v", asked)
+	}
+}
+
+func TestManagerConfig(t *testing.T) {
+	d := newDesk(t, nil)
+	for want, change := range map[string]func(*rule.Config){
+		"Records":           func(c *rule.Config) { c.Records = nil },
+		"a Tracker":         func(c *rule.Config) { c.Tracker = nil },
+		"Webhooks":          func(c *rule.Config) { c.Webhooks = nil },
+		"MinInterval 1ms":   func(c *rule.Config) { c.MinInterval = time.Millisecond },
+		"MinInterval 25h":   func(c *rule.Config) { c.MinInterval = 25 * time.Hour },
+		"Parse.MaxLength":   func(c *rule.Config) { c.Parse.MaxLength = 2048 },
+		"Parse.Dialect":     func(c *rule.Config) { c.Parse.Dialect = query.Web + 1 },
+		"Parse.MaxClauses":  func(c *rule.Config) { c.Parse.MaxClauses = -1 },
+		"Parse.MaxDepth -1": func(c *rule.Config) { c.Parse.MaxDepth = -1 },
+	} {
+		cfg := rule.Config{Records: d.store, Tracker: d, Webhooks: webhooks{}}
+		change(&cfg)
+		if _, err := rule.NewManager(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that names %s", err, want)
+		}
+	}
+}
+
+// WebhookMoved, Reread and End pass on what package control does.
+func TestWebhookMoved(t *testing.T) {
+	d := newDesk(t, nil)
+	c := d.create(t, nil)
+	r, ok, err := d.WebhookMoved(t.Context(), "acme", c.ID, c.WebhookID, "https://b.example.com/")
+	if err != nil || !ok {
+		t.Fatalf("%t, %v", ok, err)
+	}
+	if moved, err := rule.FromRecord(r); err != nil || moved.WebhookURL != "https://b.example.com/" || r.Version != 1 {
+		t.Errorf("%+v, %v", moved, err)
+	}
+	if err := d.End(t.Context(), func(of string) bool { return of == "acme" }); err != nil || len(d.tracked) != 0 {
+		t.Errorf("end: %v, tracked %v", err, d.tracked)
+	}
+	if err := d.Reread(t.Context(), control.Start{}, func(rule.Rule) bool { return false }); err != nil || d.tracked[c.ID] != c.Rule {
+		t.Errorf("reread: %v, tracked %+v", err, d.tracked)
 	}
 }

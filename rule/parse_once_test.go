@@ -3,13 +3,16 @@ package rule
 import (
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // A schedule that was parsed for a rule is not parsed again for its price on the same
 // day.
 func TestScheduleIsParsedOnce(t *testing.T) {
 	now := time.Date(2026, 3, 1, 22, 0, 0, 0, time.UTC)
-	m, err := NewManager(Config{Store: noStore{}, Tracker: noTracker{}, Webhooks: noWebhooks{}, Now: func() time.Time { return now }})
+	m, err := NewManager(Config{Records: noStore{}, Tracker: noTracker{}, Webhooks: noWebhooks{}, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +30,7 @@ func TestScheduleIsParsedOnce(t *testing.T) {
 }
 
 type (
-	noStore    struct{ Store }
+	noStore    struct{ record.Store }
 	noTracker  struct{ Tracker }
-	noWebhooks struct{ Webhooks }
+	noWebhooks struct{ control.Webhooks }
 )

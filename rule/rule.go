@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -55,6 +54,7 @@ type Rule struct {
 	Since time.Time
 
 	WebhookURL       string
+	WebhookID        string // of the endpoint with that URL, "" for none
 	WebhookSecretSet bool
 
 	Status       Status
@@ -62,11 +62,12 @@ type Rule struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	ResumedAt    time.Time // when the rule was last resumed; zero for never
-	// Version counts changes: see Store.Update.
+	// Version is 1 after the creation and one more after each change. A change of the StatusReason
+	// of an active rule is none.
 	Version int64
 }
 
-// Errors of a Store and a Manager.
+// Errors of a Manager.
 var (
 	ErrNotFound  = errors.New("rule: not found")
 	ErrDuplicate = errors.New("rule: tag already in use") // or the id
@@ -113,29 +114,4 @@ type Page struct {
 	Total    int
 	Page     int
 	PageSize int
-}
-
-// Store stores rules, separately from monitors: a rule and a monitor may have the same id. Every
-// method is safe for concurrent use. The requirements of storage.Store for all ports apply as
-// well. Get, Update and Delete return ErrNotFound if the owner has no rule with the id. A Store
-// does not call Validate.
-type Store interface {
-	// Create adds r with its Version. It returns ErrDuplicate if the owner has a rule with
-	// exactly this tag, or if any rule of any owner has the id.
-	Create(ctx context.Context, r Rule) error
-	Get(ctx context.Context, owner, id string) (Rule, error)
-	// List returns a page of rules in the order of their Create calls. If q.Page is 0, it returns
-	// page 1; if q.PageSize is 0, a page has 20 rules. It copies Page and PageSize of q to the
-	// result unchanged.
-	List(ctx context.Context, q Query) (Page, error)
-	// Update replaces every field if the stored Version equals r.Version, and stores r.Version+1
-	// as the Version. Otherwise it returns the first error that applies: ErrNotFound, ErrConflict
-	// for another Version, ErrDuplicate for a taken tag.
-	Update(ctx context.Context, r Rule) error
-	// Delete removes the rule and frees its id and tag.
-	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every rule of every owner, in any order. If fn returns an error, Scan
-	// stops and returns it. Scan also stops if ctx ends between two calls. fn gets each rule that
-	// exists during the whole Scan once, even if the rule is changed. fn must not call the store.
-	Scan(ctx context.Context, fn func(Rule) error) error
 }

@@ -59,16 +59,11 @@ func TestScheduleKeepsToMinInterval(t *testing.T) {
 		{24 * time.Hour, "@daily", true},
 		{24 * time.Hour, "@yearly", true},
 	} {
-		store := memory.New(memory.Options{})
+		store := memory.New(memory.Options{}).Ports().Records
 		managerOf := func(least time.Duration) *rule.Manager {
-			d := &desk{store: store, tracked: map[string]rule.Rule{}, webhooks: map[string]string{}}
-			m, err := rule.NewManager(rule.Config{Store: store.Rules(), Tracker: d, Webhooks: d, MinInterval: least,
-				Now: func() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			d.Manager = m
-			return m
+			return deskOver(t, store, func(c *rule.Config) {
+				c.MinInterval, c.Now = least, func() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
+			}).Manager
 		}
 		m := managerOf(row.least)
 		check := func(what string, err error) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -31,9 +32,9 @@ type Updated struct {
 }
 
 // Update changes a rule. After a change of its query or a pause, the rule finds posts published
-// from now on. A resumed rule that was suspended, for example for lack of credits, also finds the
-// posts published during the suspension. If Update returns both a rule and an error, the change
-// is stored but not yet in effect.
+// from now on. A resumed rule that was suspended for lack of credits also finds the posts published
+// during the suspension. If Update returns both a rule and an error, the change is stored but not
+// yet in effect.
 func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest) (Updated, error) {
 	shared := control.Request{WebhookURL: q.WebhookURL, WebhookSecret: q.WebhookSecret, Status: (*control.Status)(q.Status), Version: q.Version}
 	r, generated, err := m.control.Update(ctx, owner, id, shared, func(r *Rule, now time.Time) error { return m.change(r, q, now) })
@@ -50,9 +51,6 @@ func (m *Manager) change(r *Rule, q UpdateRequest, now time.Time) error {
 	}
 	if q.Query != nil && *q.Query != r.Query {
 		r.Query, r.Since = *q.Query, now
-		if r.Status == Active {
-			r.StatusReason = ""
-		}
 	}
 	if q.Interval == nil && q.Schedule == nil {
 		return nil
@@ -67,7 +65,8 @@ func (m *Manager) change(r *Rule, q UpdateRequest, now time.Time) error {
 	return m.checkPace(r)
 }
 
-// Pause stops a rule. After it returns, no more posts are detected for it.
+// Pause stops a rule. After it returns, this process detects no more posts for it, others stop
+// within a second.
 func (m *Manager) Pause(ctx context.Context, owner, id string) (Rule, error) {
 	return m.setStatus(ctx, owner, id, Paused)
 }
@@ -95,15 +94,13 @@ func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, 
 	return m.control.Restore(ctx, owner, id, reason)
 }
 
-// WebhookMoved records in a rule that the URL of its endpoint was changed to to, or the endpoint
-// was deleted (""). If the rule's webhook_url is not from, or the rule does not exist,
-// WebhookMoved changes nothing and reports false.
-func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
-	return m.control.WebhookMoved(ctx, owner, id, from, to)
+// WebhookMoved returns a rule's stored form, changed for a change of its endpoint's URL, or for the
+// endpoint's deletion (""). ok is false if the endpoint is not that of the rule's webhook_url.
+func (m *Manager) WebhookMoved(ctx context.Context, owner, id, endpointID, url string) (is record.Record, ok bool, err error) {
+	return m.control.Moved(ctx, owner, id, endpointID, url)
 }
 
-// Delete removes a rule and its endpoints. Its events stay in the logs. After an error of the
-// store, the rule may still be deleted some seconds or minutes later.
+// Delete removes a rule and its endpoints. Its events stay in the logs.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }

@@ -23,14 +23,14 @@
 //
 // # What a store is
 //
-// A store has eight roles. Each is an interface of two to seven methods, in the package of the
+// A store has seven roles. Each is an interface of two to seven methods, in the package of the
 // records that it stores. Its doc comment is the contract. The doc comment of Store has the rules
 // for all roles: read it first, because it decides how records are encoded. Write the roles in this
 // order, because each needs those before it:
 //
-//  1. Monitors and Rules (monitor.Store, rule.Store): records with a version,
-//     replaced by compare-and-set. One table can serve both kinds.
-//  2. Endpoints (deliver.EndpointStore): the same, with a URL unique per source.
+//  1. Records (record.Store): monitors, rules, endpoints and API keys, in one table,
+//     with a feed of their changes.
+//  2. State (record.State): small values with a version, some for a limited time.
 //  3. Ledger (billing.Ledger): balances; the journal makes charges with it.
 //  4. Journal (detect.Journal): records detections. Throughput depends on it most. An
 //     engine makes one Commit at a time, of up to 1,024 batches.
@@ -43,30 +43,31 @@
 //  8. Retention, and Close.
 //
 // Methods of the ports' types check arguments, so that all stores refuse the same arguments with
-// the same errors. Before any change, call detect.Batch.Validate for each batch of a Commit,
-// deliver.Settlement.Validate for each settlement of Settle, billing.Entry.Validate for each entry
-// of Append, billing.Reservation.Validate in Reserve and deliver.LogQuery.Validate in Deliveries,
-// and return their errors. A store itself checks only the cursors of its own pages.
+// the same errors. Before any change, call record.Change.Validate in Apply, detect.Batch.Validate
+// for each batch of a Commit, deliver.Settlement.Validate for each settlement of Settle,
+// billing.Entry.Validate for each entry of Append, billing.Reservation.Validate in Reserve and
+// deliver.LogQuery.Validate in Deliveries, and return their errors. A store itself checks only the
+// cursors of its own pages.
 //
-// Two more roles, apikey.Store and fleet.Answers, keep a service's API keys and the answers to
-// requests that clients may repeat. A store that has them is a Keyed. Each role needs one table,
-// and shares no transaction with other roles.
+// A store that also has the role fleet.Answers is a Keyed. Answers keeps the answers to requests
+// that clients may repeat. It needs one table, and shares no transaction with other roles.
 //
 // # One transaction
 //
-// Endpoints, Journal, Outbox, Log, Replays and Ledger share one set of data. Each of these calls
+// Records, Journal, Outbox, Log, Replays and Ledger share one set of data. Each of these calls
 // changes several parts of it, or nothing:
 //
+//   - Records.Apply: every record of the Change, the children of deleted records, the
+//     entries in the feed, the totals of deleted monitors and rules, and the replays and
+//     open deliveries of deleted endpoints.
 //   - Journal.Commit: cursors, events, their numbers, deliveries, charges.
 //   - Outbox.Settle: every delivery of the call, its attempts, and the start of an event's
 //     retention when the last of its deliveries becomes final.
 //   - Outbox.Reopen: every delivery of the call, and the end of its event's retention.
 //   - Replays.Step: the deliveries it makes or reopens, the end of their events'
 //     retention, the cursor and the counts.
-//   - Endpoints.Delete: the endpoint, its replay, and the end of its open deliveries.
 //   - Ledger: in each call the balance, the entries, the totals of their sources and
 //     the reservation.
-//   - Monitors.Delete and Rules.Delete: the record and its total in the ledger.
 //
 // No reader sees a part of such a change, in whatever order it calls the roles. A single mutex or
 // writer is fast enough, because the engine groups its writes. Make every check that can refuse a
@@ -87,7 +88,7 @@
 // # Several engines
 //
 // A Keyed that several engines may share is a Sharing, too. Every other store is for one engine at
-// a time, and its author need not read this section. A Sharing has three more roles, in package
+// a time, and its author need not read this section. A Sharing has two more roles, in package
 // fleet, and adds a few rules:
 //
 //   - Members: the terms of nodes. Each has parts, grants and a lease. A Beat is one
@@ -101,9 +102,6 @@
 //   - Lanes and parts: Commit makes deliveries to endpoints outside Batch.Lanes due
 //     immediately, except those to handlers. Claim and NextDue select by the parts of
 //     endpoints and are called often: index the part together with Due.
-//   - Feed: a number for each change of a monitor, rule, endpoint or key. It comes from
-//     a counter that the transaction locks until it commits. A sequence or auto-increment
-//     is wrong: its numbers become visible out of order.
 //   - Signals: hints. A lost signal costs a second; a Send that waits for its receivers
 //     delays a commit. A store without signals does nothing here.
 //
@@ -115,6 +113,9 @@
 //
 // # What must always hold
 //
+//   - The numbers of the feed are 1, 2, 3 … in the order of the commits, and none is
+//     visible before a lower one. Take them from a counter that Apply's transaction locks
+//     until it commits: those of a sequence or auto-increment become visible out of order.
 //   - An event id is one event: a post found again makes no second one.
 //   - The numbers of an owner's events are 1, 2, 3 … in the order of the commits.
 //     They continue after restarts, refused commits and removals: store the last
@@ -208,22 +209,21 @@
 //
 // A store that can forget an owner is an Eraser, too. Remove the owner's name from every table,
 // including keys and records that contain it. Keep the highest sequence number of all erased
-// owners: one number for the whole store, which does not reveal who was there. With Kit.Dump the
-// suite searches all rows or keys.
+// owners: one number for the whole store, which does not reveal who was there. Every store refuses
+// an owner by record.Gone, and keeps record.OwnerID of it, not the name. With Kit.Dump the suite
+// searches all rows or keys.
 //
 // # Traps
 //
-//   - A deliver.Secret encodes as ***: endpoints go through
-//     deliver.EncodeEndpoint and DecodeEndpoint.
 //   - A deliver.Delivery holds its Event and an Endpoint: store the event once, the
 //     delivery with the event's id, and the endpoint not at all.
-//   - Copy slices on the way in and out: Accounts, FilterTypes, Handlers, Gaps and a
-//     log's attempts; copy an endpoint with its Clone.
+//   - Copy slices on the way in and out: the Data of records and values, Handlers, Gaps
+//     and a log's attempts.
 //   - A reservation expires without a call: check ExpiresAt wherever a balance is used,
 //     including Journal.Commit. Record the expiry with the first write that spends the
 //     released credits. Otherwise, if the clock is set back, they are reserved again.
-//   - An endpoint's Update keeps its source: check that the URL is unique against the
-//     stored source, not against the one in the call.
+//   - Put keeps the Parent of a record: check that the Name is unique for the stored
+//     Parent, not for the one in the call.
 //
 // # Is it right? Is it fast?
 //
@@ -263,16 +263,14 @@
 // its methods:
 //
 //	type audited struct{ storage.Store }
-//	func (a audited) Monitors() monitor.Store { return auditedMonitors{a.Store.Monitors()} }
+//	func (a audited) Records() record.Store { return auditedRecords{a.Store.Records()} }
 //
-//	type auditedMonitors struct{ monitor.Store }
-//	func (m auditedMonitors) Delete(ctx context.Context, owner, id string) error {
-//		slog.Info("monitor deleted", "owner", owner, "monitor", id)
-//		return m.Store.Delete(ctx, owner, id)
+//	type auditedRecords struct{ record.Store }
+//	func (r auditedRecords) Apply(ctx context.Context, c record.Change) (uint64, error) {
+//		slog.Info("records changed", "put", len(c.Put), "deleted", len(c.Delete))
+//		return r.Store.Apply(ctx, c)
 //	}
 //
-// Monitors and Rules may even come from another database; then the ledger keeps the totals of
-// deleted ones. The other six roles may be wrapped, but must come from the same store, because they
-// share transactions. A struct that embeds a Store is no Sharing, Keyed or Eraser unless it has
-// their methods, too.
+// Roles may be wrapped, but must come from the same store, because they share transactions. A
+// struct that embeds a Store is no Sharing, Keyed or Eraser unless it has their methods, too.
 package storage

@@ -14,7 +14,11 @@ import (
 // those of the store below.
 type timed struct{ storage.Store }
 
-func (t timed) Journal() detect.Journal { return timedJournal{t.Store.Journal()} }
+func (t timed) Ports() storage.Ports {
+	p := t.Store.Ports()
+	p.Journal = timedJournal{p.Journal}
+	return p
+}
 
 type timedJournal struct{ detect.Journal }
 
@@ -27,7 +31,7 @@ func (j timedJournal) Commit(ctx context.Context, batches []*detect.Batch) error
 // A Store joins ports, and each of them can be wrapped alone.
 func ExampleStore() {
 	var store storage.Store = timed{memory.New(memory.Options{})}
-	if err := store.Journal().Commit(context.Background(), nil); err != nil {
+	if err := store.Ports().Journal.Commit(context.Background(), nil); err != nil {
 		fmt.Println(err)
 	}
 	// Output:

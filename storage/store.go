@@ -3,19 +3,14 @@ package storage
 import (
 	"context"
 
-	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// Store is a backend. Its methods that return roles are cheap, never return nil, and may be called
-// at any time, concurrently and after Close.
-//
-// These rules apply to every method of every role.
+// Store is a backend. These rules apply to every method of every port.
 //
 // Outcome: a call takes effect whole or not at all. Once it has returned nil, every call that
 // begins later sees its effect. The errors that the ports name, possibly wrapped, mean that nothing
@@ -43,14 +38,9 @@ import (
 //
 // Errors reveal no secrets: they do not print a Secret or a whole record.
 type Store interface {
-	Monitors() monitor.Store
-	Rules() rule.Store
-	Endpoints() deliver.EndpointStore
-	Journal() detect.Journal
-	Outbox() deliver.Outbox
-	Log() deliver.Log
-	Replays() deliver.Replays
-	Ledger() billing.Ledger
+	// Ports returns the ports. It is cheap, and may be called at any time, concurrently and after
+	// Close.
+	Ports() Ports
 	// Close ends the backend. Calls in progress may finish until ctx ends; later calls return an
 	// error of the store's choice. Each call either fails, or is done and its effect kept. Close
 	// returns nil if all calls finished before ctx ended. The code that opened the store calls
@@ -58,21 +48,20 @@ type Store interface {
 	Close(ctx context.Context) error
 }
 
-// Keyed is implemented by a Store that also keeps a service's API keys, and the answers to
-// requests that clients may repeat. The rules in the doc comment of Store apply to these
-// roles, too.
-type Keyed interface {
-	Keys() apikey.Store
-	Answers() fleet.Answers
-}
-
-// Sharing is implemented by a Keyed that several engines may share: see package fleet. Its
-// Journal.Commit observes Batch.Fence and Batch.Lanes. Its Outbox observes ClaimRequest.Parts and
-// the parts of NextDue. Every Create, Update and Delete of Monitors, Rules, Endpoints and Keys that
-// changes a record adds an entry to the feed. The rules of Store apply to these roles, too.
-type Sharing interface {
-	Keyed
-	Members() fleet.Members
-	Feed() fleet.Feed
-	Signals() fleet.Signals
+// Ports are the ports of a store. To wrap one, replace its field.
+type Ports struct {
+	Records record.Store
+	State   record.State
+	Journal detect.Journal
+	Outbox  deliver.Outbox
+	Log     deliver.Log
+	Replays deliver.Replays
+	Ledger  billing.Ledger
+	// Members and Signals are nil in a store that only one engine may use: see package fleet. With
+	// them Journal.Commit observes Batch.Fence and Batch.Lanes, and Outbox observes
+	// ClaimRequest.Parts and the parts of NextDue.
+	Members fleet.Members
+	Signals fleet.Signals
+	// Sweeper is nil in a store that cannot forget an owner.
+	Sweeper Sweeper
 }

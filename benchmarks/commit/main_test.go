@@ -79,7 +79,7 @@ func TestWays(t *testing.T) {
 			if err := o.write(g); err != nil {
 				t.Fatal(err)
 			}
-			page, err := o.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: owner})
+			page, err := o.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: owner})
 			if err != nil || page.Total != tc.deliveries {
 				t.Errorf("%d deliveries, %v, want %d", page.Total, err, tc.deliveries)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -94,10 +95,13 @@ type ours struct {
 
 func newOurs(s storage.Store, w way) (*ours, error) {
 	for i := 0; w.endpoint && i < sources; i++ {
-		err := s.Endpoints().Create(background, deliver.Endpoint{
+		ep, err := deliver.Endpoint{
 			ID: fmt.Sprintf("wh_%012d", i), Source: source(i), URL: "https://hooks.example.com/posts",
 			Secret: "whsec_of_the_benchmark", Status: deliver.EndpointActive,
-		})
+		}.Record()
+		if err == nil {
+			_, err = s.Ports().Records.Apply(background, record.Change{Put: []record.Record{ep}})
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +111,7 @@ func newOurs(s storage.Store, w way) (*ours, error) {
 
 func (o *ours) write(g *group) error {
 	batches := o.way.batches(g)
-	if err := o.store.Journal().Commit(background, batches); err != nil {
+	if err := o.store.Ports().Journal.Commit(background, batches); err != nil {
 		return err
 	}
 	for _, b := range batches {
@@ -130,13 +134,13 @@ func (o *ours) rest() error {
 		})
 	}
 	o.open = nil
-	return o.store.Outbox().Settle(background, ss...)
+	return o.store.Ports().Outbox.Settle(background, ss...)
 }
 
 // stored goes by the sequence numbers, which are without holes.
 func (o *ours) stored() (n int, err error) {
 	for {
-		evs, err := o.store.Log().Events(background, owner, uint64(n), 1000)
+		evs, err := o.store.Ports().Log.Events(background, owner, uint64(n), 1000)
 		if err != nil || len(evs) == 0 {
 			return n, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -47,7 +48,7 @@ func newDispatcher(snk *sink.Sink, hosts, inFlight int) (*dispatcher, error) {
 		workers = 2 * inFlight
 	}
 	if p.d, err = dispatch.New(dispatch.Config{
-		Outbox: p.store.Outbox(), Endpoints: p.store.Endpoints(), Workers: workers, LaneInFlight: min(1024, lane), LaneQueue: 8192,
+		Outbox: p.store.Ports().Outbox, Endpoints: roles.Endpoints(p.store.Ports().Records), Workers: workers, LaneInFlight: min(1024, lane), LaneQueue: 8192,
 		Senders: map[string]deliver.Sender{"http": p, "https": p},
 	}); err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func newDispatcher(snk *sink.Sink, hosts, inFlight int) (*dispatcher, error) {
 	for i := range hosts {
 		src := deliver.Source{Kind: deliver.SourceMonitor, ID: fmt.Sprint("m", i), Owner: "o", Name: "m"}
 		p.sources = append(p.sources, src)
-		err := p.store.Endpoints().Create(context.Background(), deliver.Endpoint{ID: fmt.Sprint("whk_", i), Source: src, URL: snk.URL(i, "/"),
+		err := roles.Endpoints(p.store.Ports().Records).Create(context.Background(), deliver.Endpoint{ID: fmt.Sprint("whk_", i), Source: src, URL: snk.URL(i, "/"),
 			Secret: secret, Status: deliver.EndpointActive, Limits: deliver.Limits{InFlight: min(1024, lane)}})
 		if err != nil {
 			return nil, err
@@ -108,7 +109,7 @@ func (p *dispatcher) commit(n int) error {
 		batches[i] = &detect.Batch{DeliverBy: now.Add(time.Minute), Events: []deliver.Event{{
 			ID: deliver.EventID(src.ID, tweet), Source: src, TweetID: tweet, PublishedAt: now, DetectedAt: now, Body: body}}}
 	}
-	if err := p.store.Journal().Commit(context.Background(), batches); err != nil {
+	if err := p.store.Ports().Journal.Commit(context.Background(), batches); err != nil {
 		return err
 	}
 	for _, b := range batches {

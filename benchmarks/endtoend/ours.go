@@ -14,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
@@ -40,14 +41,14 @@ func openOurs(label string, store storage.Store, snk *sink.Sink, m *meter) (cont
 	if o.hook, err = webhook.New(webhook.Config{AllowPrivate: true}); err != nil {
 		return nil, err
 	}
-	if o.d, err = dispatch.New(dispatch.Config{Outbox: store.Outbox(), Endpoints: store.Endpoints(),
+	if o.d, err = dispatch.New(dispatch.Config{Outbox: store.Ports().Outbox, Endpoints: roles.Endpoints(store.Ports().Records),
 		LaneInFlight: inFlight, Senders: map[string]deliver.Sender{"http": o}}); err != nil {
 		return nil, err
 	}
 	for i := range endpoints {
 		src := deliver.Source{Kind: deliver.SourceMonitor, ID: fmt.Sprint("m", i), Owner: "o", Name: "m"}
 		o.sources = append(o.sources, src)
-		if err := store.Endpoints().Create(background, deliver.Endpoint{ID: fmt.Sprint("whk_", i), Source: src, URL: snk.URL(i, "/"),
+		if err := roles.Endpoints(store.Ports().Records).Create(background, deliver.Endpoint{ID: fmt.Sprint("whk_", i), Source: src, URL: snk.URL(i, "/"),
 			Secret: secret, Status: deliver.EndpointActive}); err != nil {
 			return nil, err
 		}
@@ -72,7 +73,7 @@ func (o *ours) put(came []time.Time) error {
 		batches[i] = &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second), Events: []deliver.Event{{
 			ID: deliver.EventID(src.ID, tweet), Source: src, TweetID: tweet, PublishedAt: at, DetectedAt: at, Body: body}}}
 	}
-	if err := o.store.Journal().Commit(background, batches); err != nil {
+	if err := o.store.Ports().Journal.Commit(background, batches); err != nil {
 		return err
 	}
 	for _, b := range batches {

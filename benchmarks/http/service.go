@@ -51,7 +51,7 @@ func newService() (*service, error) {
 			return nil, err
 		}
 	}
-	keys, err := apikey.NewManager(apikey.Config{Store: s.store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: s.store.Ports().Records})
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +61,10 @@ func newService() (*service, error) {
 	}
 	s.key = string(issued.Secret)
 	// So much that the balance always has as many digits.
-	if err := s.store.Ledger().Append(ctx, billing.Entry{ID: "funds", Owner: "acme", Kind: billing.KindTopUp, Amount: 5e15, At: time.Now()}); err != nil {
+	if err := s.store.Ports().Ledger.Append(ctx, billing.Entry{ID: "funds", Owner: "acme", Kind: billing.KindTopUp, Amount: 5e15, At: time.Now()}); err != nil {
 		return nil, err
 	}
-	h, err := enginehttp.New(engine, enginehttp.Options{Auth: tireless{keys}, Ledger: s.store.Ledger()})
+	h, err := enginehttp.New(engine, enginehttp.Options{Auth: tireless{keys}, Ledger: s.store.Ports().Ledger})
 	if err != nil {
 		return nil, err
 	}

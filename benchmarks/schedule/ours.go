@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // platform answers at once, with an empty page.
@@ -30,7 +31,7 @@ var monitorSizes = []int{100, 1000, 10_000}
 
 // startDetector runs the engine's detection core.
 func startDetector(n int, period time.Duration, poll func(int)) error {
-	d, err := detect.New(detect.Config{}, detect.Deps{Fetcher: platform{poll}, Journal: nowhere{}})
+	d, err := detect.New(detect.Config{}, detect.Deps{Fetcher: platform{poll}, Journal: nowhere{}, State: memory.New(memory.Options{}).Ports().State})
 	if err != nil {
 		return err
 	}

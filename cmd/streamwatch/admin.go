@@ -91,11 +91,11 @@ func admin(ctx context.Context, c adminConfig, out io.Writer) error {
 		return err
 	}
 	defer done()
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 	if err != nil {
 		return err
 	}
-	return carryOut(ctx, c, keys, store.Ledger(), out)
+	return carryOut(ctx, c, keys, store.Ports().Ledger, out)
 }
 
 // carryOut runs the command on an open store.
@@ -164,7 +164,7 @@ func (c *adminConfig) try(ctx context.Context) error {
 		return c.checkThere()
 	}
 	store := memory.New(memory.Options{})
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 	if err == nil {
 		_, err = keys.Issue(ctx, c.issue())
 	}

@@ -97,7 +97,7 @@ func (unsure) Balance(context.Context, string) (billing.Balance, error) {
 // A top-up whose outcome is not known can be made again, and credits are given once.
 func TestCreditsAreGivenOnce(t *testing.T) {
 	store := memory.New(memory.Options{})
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestCreditsAreGivenOnce(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			var out bytes.Buffer
 			c := adminConfig{command: command, owner: command, name: "laptop", scope: "write", credits: 5}
-			err := carryOut(t.Context(), c, keys, unsure{store.Ledger(), false}, &out)
+			err := carryOut(t.Context(), c, keys, unsure{store.Ports().Ledger, false}, &out)
 			if err == nil {
 				t.Fatal("no error, and the ledger did not answer")
 			}
@@ -118,10 +118,10 @@ func TestCreditsAreGivenOnce(t *testing.T) {
 			}
 			c = adminConfig{command: "credits", owner: again[1], id: again[2], credits: 5}
 			out.Reset()
-			if err := carryOut(t.Context(), c, keys, unsure{store.Ledger(), true}, &out); err != nil || !strings.Contains(out.String(), again[2]) || !strings.Contains(out.String(), "the server is gone") {
+			if err := carryOut(t.Context(), c, keys, unsure{store.Ports().Ledger, true}, &out); err != nil || !strings.Contains(out.String(), again[2]) || !strings.Contains(out.String(), "the server is gone") {
 				t.Errorf("again: %q, %v; want the id, and that the balance is not known", &out, err)
 			}
-			if b, err := store.Ledger().Balance(t.Context(), command); err != nil || b.Available != 5*billing.Credit {
+			if b, err := store.Ports().Ledger.Balance(t.Context(), command); err != nil || b.Available != 5*billing.Credit {
 				t.Errorf("balance %+v, %v; want 5 credits", b, err)
 			}
 		})

@@ -38,7 +38,7 @@ func TestBackup(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for n := 0; ; n++ {
-			err := store.Ledger().Append(writing, billing.Entry{ID: fmt.Sprint(n), Owner: "acme", Kind: billing.KindTopUp, Amount: billing.Credit, At: time.Now()})
+			err := store.Ports().Ledger.Append(writing, billing.Entry{ID: fmt.Sprint(n), Owner: "acme", Kind: billing.KindTopUp, Amount: billing.Credit, At: time.Now()})
 			if n == 0 {
 				close(began)
 			}
@@ -64,7 +64,7 @@ func TestBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	balance, err := copied.Ledger().Balance(t.Context(), "acme")
+	balance, err := copied.Ports().Ledger.Balance(t.Context(), "acme")
 	if err := copied.Close(t.Context()); err != nil {
 		t.Error(err)
 	}

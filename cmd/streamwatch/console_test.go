@@ -102,7 +102,7 @@ func openedConsole(t *testing.T, text string) (*engineui.Console, *apikey.Manage
 	if err != nil {
 		t.Fatal(err)
 	}
-	console, err := openConsole(c, svc, store.Ledger(), log)
+	console, err := openConsole(c, svc, store.Ports().Ledger, log)
 	if err != nil {
 		t.Fatal(err)
 	}

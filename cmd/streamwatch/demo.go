@@ -12,9 +12,11 @@ import (
 
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/deliver/receive"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/storage"
 )
 
 // demoOwner owns the demonstration's key.
@@ -105,15 +107,15 @@ func (d *demoPlatform) CommunitySearch(_ context.Context, query, _ string) ([]fe
 
 // startDemo issues a key and prints it. It adds to mux what the service otherwise calls on other
 // hosts: a webhook receiver, a page, and a marketplace with one item.
-func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store keyedStore, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) error {
+func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store storage.Store, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) error {
 	key, err := keys.Issue(ctx, apikey.IssueRequest{Owner: demoOwner, Name: "demo", Tier: "demo", Scope: apikey.ScopeAdmin})
 	if err != nil {
 		return err
 	}
-	if _, err := topUp(ctx, store.Ledger(), demoOwner, "demo", 1_000_000); err != nil {
+	if _, err := topUp(ctx, store.Ports().Ledger, demoOwner, "demo", 1_000_000); err != nil {
 		return err
 	}
-	hook, err := demoReceiver(ctx, store.Endpoints(), log)
+	hook, err := demoReceiver(ctx, endpoints.NewStore(store.Ports().Records, nil), log)
 	if err != nil {
 		return err
 	}
@@ -145,9 +147,9 @@ func secretsOf(e deliver.Endpoint) []deliver.Secret {
 
 // demoReceiver returns a webhook receiver that checks the signature and logs the post. A real receiver
 // knows its secret; this one reads it from the store.
-func demoReceiver(ctx context.Context, endpoints deliver.EndpointStore, log *slog.Logger) (http.Handler, error) {
+func demoReceiver(ctx context.Context, stored *endpoints.Store, log *slog.Logger) (http.Handler, error) {
 	v, err := receive.NewVerifier(receive.Config{SecretsFor: func(id string) []deliver.Secret {
-		e, err := endpoints.Get(ctx, demoOwner, id)
+		e, err := stored.Get(ctx, demoOwner, id)
 		if err != nil {
 			return nil
 		}

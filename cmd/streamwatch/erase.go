@@ -68,12 +68,12 @@ func runErase(ctx context.Context, p process, args []string) error {
 }
 
 // checkStopped returns an error if a node of a fleet still has a lease in the store.
-func checkStopped(ctx context.Context, store keyedStore) error {
-	shared, ok := store.(storage.Sharing)
-	if !ok {
+func checkStopped(ctx context.Context, store storage.Store) error {
+	members := store.Ports().Members
+	if members == nil {
 		return nil
 	}
-	state, err := shared.Members().Look(ctx)
+	state, err := members.Look(ctx)
 	if err != nil {
 		return err
 	}

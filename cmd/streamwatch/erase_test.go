@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
@@ -39,10 +40,10 @@ func TestErase(t *testing.T) {
 	}
 	m := monitor.Monitor{ID: "m", Owner: "forgotten", Name: "m", Accounts: []monitor.Account{{Username: "masto:hidden"}, {Username: "barely"}}, Status: monitor.Active,
 		WebhookURL: "http://127.0.0.1/of-allow-private", PollInterval: 100 * time.Millisecond}
-	if err := store.Monitors().Create(t.Context(), m); err != nil {
+	if err := roles.Monitors(store.Ports().Records).Create(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Journal().Commit(t.Context(), []*detect.Batch{
+	if err := store.Ports().Journal.Commit(t.Context(), []*detect.Batch{
 		{Cursor: &detect.Cursor{Target: "masto/" + detect.AccountTarget("hidden")}}, {Cursor: &detect.Cursor{Target: detect.AccountTarget("barely")}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 const resealAbout = `Reseal stores the secrets and header values of all webhooks again, encrypted with the first
@@ -42,7 +42,7 @@ func runReseal(ctx context.Context, p process, args []string) error {
 		return err
 	}
 	defer done()
-	webhooks, err := reseal(ctx, store.Endpoints(), ring)
+	webhooks, err := reseal(ctx, store.Ports().Records, ring)
 	_, printErr := fmt.Fprintf(p.out, "resealed  %d\nin        %s\n", webhooks, c.where())
 	if err != nil {
 		return fmt.Errorf("not all is sealed with the first key, leave the others in %s: %w", name, err)
@@ -55,18 +55,15 @@ func runReseal(ctx context.Context, p process, args []string) error {
 
 // reseal seals the webhooks of all owners with the first key, and returns how many. After an error it
 // continues with the next owner.
-func reseal(ctx context.Context, store deliver.EndpointStore, ring keyring) (webhooks int, err error) {
-	sealed, err := endpoints.NewSealedStore(store, ring)
-	if err != nil {
-		return 0, err
-	}
+func reseal(ctx context.Context, records record.Store, ring keyring) (webhooks int, err error) {
 	all := map[string]bool{}
-	if err := store.Scan(ctx, func(e deliver.Endpoint) error {
-		all[e.Source.Owner] = true
+	if err := records.Scan(ctx, record.Endpoint, func(r record.Record) error {
+		all[r.Owner] = true
 		return nil
 	}); err != nil {
 		return 0, err
 	}
+	sealed := endpoints.NewStore(records, ring)
 	var errs []error
 	for _, owner := range slices.Sorted(maps.Keys(all)) {
 		n, err := sealed.Reseal(ctx, owner)

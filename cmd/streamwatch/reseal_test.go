@@ -38,7 +38,7 @@ func TestReseal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := topUp(t.Context(), store.Ledger(), owner, "", 1000); err != nil {
+		if _, err := topUp(t.Context(), store.Ports().Ledger, owner, "", 1000); err != nil {
 			t.Fatal(err)
 		}
 		m, err := svc.engine.Monitors().Create(t.Context(), monitor.CreateRequest{Owner: owner, Name: "m", Usernames: []string{"bsky.app"}, WebhookURL: "https://hooks.example.com/" + owner})
@@ -53,11 +53,7 @@ func TestReseal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sealed, err := endpoints.NewSealedStore(store.Endpoints(), ring)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = sealed.Scan(t.Context(), func(e deliver.Endpoint) error {
+		err = endpoints.NewStore(store.Ports().Records, ring).Scan(t.Context(), func(e deliver.Endpoint) error {
 			if e.Secret != "" && e.Secret == secrets[e.Source.ID] {
 				n++
 			}

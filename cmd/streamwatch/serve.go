@@ -28,6 +28,7 @@ import (
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -69,7 +70,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	engine := svc.engine
 	probes := enginehttp.NewProbes(engine, log)
 	mux, ops := muxes(c, svc.api, svc.hooks, probes, metricsOf(engine))
-	console, err := openConsole(c, svc, store.Ledger(), log)
+	console, err := openConsole(c, svc, store.Ports().Ledger, log)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ type service struct {
 	hooks     map[string]http.Handler // by path: what WebSub hubs call
 }
 
-func newService(c config, store keyedStore, base string, log *slog.Logger) (s service, err error) {
+func newService(c config, store storage.Store, base string, log *slog.Logger) (s service, err error) {
 	source, err := openPlatform(c)
 	if err != nil {
 		return s, err
@@ -162,7 +163,7 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 	for _, src := range sources {
 		s.platforms = append(s.platforms, src.Fetcher)
 	}
-	if s.keys, err = apikey.NewManager(apikey.Config{Store: store.Keys()}); err != nil {
+	if s.keys, err = apikey.NewManager(apikey.Config{Records: store.Ports().Records}); err != nil {
 		return s, err
 	}
 	if s.engine, err = newEngine(c, store, source, sources, s.keys, log); err != nil {
@@ -173,12 +174,12 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 		return s, err
 	}
 	s.api, err = enginehttp.New(s.engine, enginehttp.Options{
-		Auth: s.keys, Keys: s.keys, Ledger: store.Ledger(), Segment: c.Segment, CursorKey: c.CursorKey, Providers: providers, Origins: c.Origins, Logger: log,
+		Auth: s.keys, Keys: s.keys, Ledger: store.Ports().Ledger, Segment: c.Segment, CursorKey: c.CursorKey, Providers: providers, Origins: c.Origins, Logger: log,
 	})
 	return s, err
 }
 
-func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []streamwatch.Source, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
+func newEngine(c config, store storage.Store, source fetcher.Fetcher, sources []streamwatch.Source, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
 	cfg := streamwatch.Config{
 		Fetcher: source, Sources: sources, Store: store, Logger: log,
 		DefaultInterval: c.Interval, MinInterval: c.MinInterval, Rules: streamwatch.RuleConfig{MinInterval: c.MinInterval}, Quotas: c.Limits.quotas(),

@@ -17,15 +17,9 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// keyedStore keeps everything, API keys too: SQLite's and Redis' do.
-type keyedStore interface {
-	storage.Store
-	storage.Keyed
-}
-
 // openStore opens the store of a configuration. For the demonstration it creates a SQLite file. done
 // closes the store and removes the file of the demonstration.
-func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStore, done func(), err error) {
+func openStore(ctx context.Context, c config, log *slog.Logger) (store storage.Store, done func(), err error) {
 	closing := func() {}
 	switch {
 	case c.Demo:
@@ -68,7 +62,7 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStor
 
 // openExisting opens the store for a command that needs an existing one. It returns a usageError if
 // the SQLite file does not exist.
-func openExisting(ctx context.Context, c config) (store keyedStore, done func(), err error) {
+func openExisting(ctx context.Context, c config) (store storage.Store, done func(), err error) {
 	if err := c.checkThere(); err != nil {
 		return nil, nil, err
 	}

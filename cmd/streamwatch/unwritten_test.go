@@ -75,7 +75,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	}
 	defer store.Close(t.Context())
 	for owner, want := range map[string]billing.Credits{"new": 0, "acme": 5 * billing.Credit} {
-		if b, err := store.Ledger().Balance(t.Context(), owner); err != nil || b.Available != want {
+		if b, err := store.Ports().Ledger.Balance(t.Context(), owner); err != nil || b.Available != want {
 			t.Errorf("%s has %d, %v, want %d", owner, b.Available, err, want)
 		}
 	}

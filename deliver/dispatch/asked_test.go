@@ -69,7 +69,7 @@ func TestWaitsAreFreeForAnHour(t *testing.T) {
 				next := newBench(t, answer, nil)
 				next.store = b.store
 				var err error
-				if next.d, err = dispatch.New(dispatch.Config{Outbox: b.store.Outbox(), Endpoints: b.store.Endpoints(),
+				if next.d, err = dispatch.New(dispatch.Config{Outbox: b.store.Ports().Outbox, Endpoints: endpoints.NewStore(b.store.Ports().Records, nil),
 					Senders: map[string]deliver.Sender{"https": next}}); err != nil {
 					t.Fatal(err)
 				}
@@ -106,10 +106,7 @@ func TestWaitsAreFreeForAnHour(t *testing.T) {
 func TestRedeliveryHasItsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result { return tooMany(time.Hour) }, nil)
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d, Log: b.store.Log()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := b.manager()
 		b.endpoint("a")
 		b.run()
 		b.commit("a", "p", 1, true)

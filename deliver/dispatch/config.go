@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,7 +16,7 @@ import (
 type Config struct {
 	// Outbox and Endpoints belong to one store. Required.
 	Outbox    deliver.Outbox
-	Endpoints deliver.EndpointStore
+	Endpoints Endpoints
 	// Replays belongs to the same store. Run carries out its replays. Nil for none.
 	Replays deliver.Replays
 	// Senders maps a URL scheme, such as "https", to its sender. The sender for in-process
@@ -54,6 +55,16 @@ type Config struct {
 	Now func() time.Time
 }
 
+// Endpoints is what a Dispatcher needs of an endpoints.Store.
+type Endpoints interface {
+	Get(ctx context.Context, owner, id string) (deliver.Endpoint, error)
+	// Update replaces the endpoint of this Version. It returns ErrEndpointConflict for another.
+	Update(ctx context.Context, e deliver.Endpoint) error
+	// SetFailing stores the FailingSince of this Version, which changes neither Version nor
+	// UpdatedAt. It returns ErrEndpointConflict for another Version.
+	SetFailing(ctx context.Context, e deliver.Endpoint) error
+}
+
 // MaxRetries bounds the retries of a delivery after its first attempt.
 const MaxRetries = 3
 
@@ -68,7 +79,7 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Outbox == nil:
 		return c, errors.New("dispatch: Outbox is missing: want a deliver.Outbox")
 	case c.Endpoints == nil:
-		return c, errors.New("dispatch: Endpoints is missing: want a deliver.EndpointStore")
+		return c, errors.New("dispatch: Endpoints is missing: want an endpoints.Store")
 	case len(c.Senders) == 0:
 		return c, errors.New("dispatch: Senders is empty: want at least one by URL scheme")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -25,7 +26,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		"RetrySchedule of 4": func(c *dispatch.Config) { c.RetrySchedule = make([]time.Duration, 4) },
 		"RetrySchedule dela": func(c *dispatch.Config) { c.RetrySchedule = []time.Duration{-1} },
 	} {
-		c := dispatch.Config{Outbox: store.Outbox(), Endpoints: store.Endpoints(), Senders: map[string]deliver.Sender{"https": &bench{}}}
+		c := dispatch.Config{Outbox: store.Ports().Outbox, Endpoints: endpoints.NewStore(store.Ports().Records, nil), Senders: map[string]deliver.Sender{"https": &bench{}}}
 		tune(&c)
 		if _, err := dispatch.New(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that names %s", err, want)

@@ -32,10 +32,10 @@ func TestReplaysThatWaitKeepBackNoOther(t *testing.T) {
 					id := fmt.Sprint("w", i)
 					e := deliver.Endpoint{ID: id, Source: src(id), URL: "https://w.example.com/", Status: deliver.EndpointActive, CreatedAt: time.Now()}
 					row.wait(&e)
-					if err := b.store.Endpoints().Create(t.Context(), e); err != nil {
+					if err := b.stored().Create(t.Context(), e); err != nil {
 						t.Fatal(err)
 					}
-					if err := b.store.Replays().Start(t.Context(), replay(id)); err != nil {
+					if err := b.store.Ports().Replays.Start(t.Context(), replay(id)); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
-	"github.com/streamwatch/streamwatch/deliver/endpoints"
 )
 
 // What was under way when its endpoint was deleted is recorded with its answer, and
@@ -33,10 +32,7 @@ func TestDeletionDuringAnAttempt(t *testing.T) {
 					return row.answer
 				}, func(c *dispatch.Config) { c.LaneInFlight = 1 })
 				b.endpoint("a")
-				m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := b.manager()
 				b.run()
 				b.commit("a", "p", 3, true)
 				pass(time.Second)
@@ -60,14 +56,14 @@ func TestDeletedByAnotherProcess(t *testing.T) {
 		b := newBench(t, nil, nil)
 		b.endpoint("a")
 		b.commit("a", "p", 2, false)
-		if err := b.store.Endpoints().Delete(t.Context(), "o", "a"); err != nil {
+		if err := b.stored().Delete(t.Context(), "o", "a"); err != nil {
 			t.Fatal(err)
 		}
-		p, err := b.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "o"})
+		p, err := b.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "o"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.store.Outbox().Reopen(t.Context(), deliver.ReopenRequest{Owner: "o", IDs: []string{p.Entries[0].ID}, Due: time.Now()}); err != nil {
+		if _, err := b.store.Ports().Outbox.Reopen(t.Context(), deliver.ReopenRequest{Owner: "o", IDs: []string{p.Entries[0].ID}, Due: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		b.run()
@@ -86,7 +82,7 @@ func TestDeletedByAnotherProcess(t *testing.T) {
 // EndpointDeleted, and what the attempts met.
 func outcomes(t *testing.T, b *bench) (out []string) {
 	t.Helper()
-	p, err := b.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "o", Asc: true})
+	p, err := b.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "o", Asc: true})
 	if err != nil {
 		t.Fatal(err)
 	}

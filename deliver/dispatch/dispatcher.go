@@ -102,22 +102,9 @@ func (d *Dispatcher) Stats() Stats {
 	return s
 }
 
-// Drop removes an endpoint's lane. No attempt from it begins after Drop has returned. Attempts
-// under way finish.
-func (d *Dispatcher) Drop(endpointID string) { d.sched.dropLane(endpointID) }
-
-// Refresh makes the dispatcher read the endpoint's record again before the next attempt. No
-// attempt that begins after Refresh has returned uses the old record.
-func (d *Dispatcher) Refresh(endpointID string) {
-	d.sched.recordChanged(endpointID)
-	d.replayer.ask()
-}
-
-// Reset forgets the failures and waits of an endpoint. Call it when the owner has changed the
-// receiver or says that it works again. New deliveries then do not wait for the breaker or the
-// receiver. Deliveries that such a wait moved to the outbox are still sent when it would have
-// ended. Answers to attempts under way do not count.
-func (d *Dispatcher) Reset(endpointID string) { d.sched.resetEndpoint(endpointID) }
+// DropOwner removes the lanes of the endpoints of owners that were erased, those for which gone
+// returns true. No attempt from them begins after DropOwner has returned. Attempts under way finish.
+func (d *Dispatcher) DropOwner(gone func(owner string) bool) { d.sched.dropOwner(gone) }
 
 // FailingSince returns when the first failed attempt since the last success began, as far as this
 // process knows. It returns zero if there is none.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
-	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/detect"
 )
 
@@ -308,10 +307,7 @@ func TestNothingIsSentAfterAnEndpointIsDropped(t *testing.T) {
 			return deliver.Result{OK: true}
 		}, nil)
 		b.endpoint("a")
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := b.manager()
 		b.run()
 		b.commit("a", "p", 100, true)
 		pass(2500 * time.Millisecond)
@@ -353,7 +349,7 @@ func TestHandlersGetEventsInOrderUntilTaken(t *testing.T) {
 			batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID("m", tweet), Source: src("m"), TweetID: tweet, Body: []byte("{}"),
 				Handlers: []string{"default"}})
 		}
-		if err := b.store.Journal().Commit(t.Context(), []*detect.Batch{batch}); err != nil {
+		if err := b.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{batch}); err != nil {
 			t.Fatal(err)
 		}
 		b.d.Enqueue(batch.Deliveries)

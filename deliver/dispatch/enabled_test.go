@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
-	"github.com/streamwatch/streamwatch/deliver/endpoints"
 )
 
 // An active endpoint that its owner enables is not disabled for what was answered before,
@@ -24,7 +23,7 @@ func TestEnabledEndpointStaysActive(t *testing.T) {
 			return deliver.Result{StatusCode: 410, Error: "status 410", Permanent: true}
 		}, func(c *dispatch.Config) {
 			c.Observer = w.observe
-			c.Endpoints = failUpdate{c.Endpoints, func() error {
+			c.Endpoints = before{c.Endpoints, func() error {
 				if down.Load() {
 					return errors.New("store is down")
 				}
@@ -32,10 +31,7 @@ func TestEnabledEndpointStaysActive(t *testing.T) {
 			}}
 		})
 		b.endpoint("a")
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := b.manager()
 		b.run()
 		b.commit("a", "p", 3, true)
 		pass(10 * time.Second)
@@ -44,7 +40,7 @@ func TestEnabledEndpointStaysActive(t *testing.T) {
 		}
 		down.Store(false)
 		pass(2 * time.Minute)
-		if e, err := b.store.Endpoints().Get(t.Context(), "o", "a"); err != nil || e.Status != deliver.EndpointActive || w.kinds() != "" {
+		if e, err := b.stored().Get(t.Context(), "o", "a"); err != nil || e.Status != deliver.EndpointActive || w.kinds() != "" {
 			t.Errorf("the endpoint is %s, %v; told %q", e.Status, err, w.kinds())
 		}
 		b.stop()

@@ -25,10 +25,7 @@ func TestNoAttemptBeginsAfterDisableOrDelete(t *testing.T) {
 		races = 600
 	}
 	b := newBench(t, nil, nil)
-	m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := b.manager()
 	ctx, cut := context.WithCancel(context.Background())
 	defer cut()
 	done := make(chan error, 1)
@@ -73,7 +70,7 @@ func TestNoAttemptBeginsAfterDisableOrDelete(t *testing.T) {
 	}
 	sent, refused, late := 0, 0, 0
 	for page := 1; ; page++ {
-		p, err := b.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: "o", Page: page, PageSize: deliver.MaxLogPage})
+		p, err := b.store.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: "o", Page: page, PageSize: deliver.MaxLogPage})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,14 +101,11 @@ func TestOtherProcessesNoticeWithinTenSeconds(t *testing.T) {
 		here := newBench(t, nil, nil)
 		here.endpoint("a")
 		there := newBench(t, nil, func(c *dispatch.Config) {
-			c.Outbox, c.Endpoints = here.store.Outbox(), here.store.Endpoints()
+			c.Outbox, c.Endpoints = here.store.Ports().Outbox, endpoints.NewStore(here.store.Ports().Records, nil)
 		})
 		there.store = here.store
 		there.run()
-		m, err := endpoints.New(endpoints.Config{Store: here.store.Endpoints(), Dispatcher: here.d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := here.manager()
 		there.commit("a", "first", 1, true)
 		pass(time.Second)
 		// Committed before the endpoint is disabled, and handed over when it is.
@@ -160,7 +154,7 @@ func TestLostClaimIsLeftAlone(t *testing.T) {
 			<-time.After(5 * time.Second)
 			return deliver.Result{OK: true}
 		}, func(c *dispatch.Config) {
-			c.Outbox, c.Endpoints = slow.store.Outbox(), slow.store.Endpoints()
+			c.Outbox, c.Endpoints = slow.store.Ports().Outbox, endpoints.NewStore(slow.store.Ports().Records, nil)
 		})
 		other.store = slow.store
 		other.run()

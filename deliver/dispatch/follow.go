@@ -8,10 +8,17 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Follow applies a change that another process made to an endpoint. It reads the endpoint's record.
-// It calls Drop if the endpoint was deleted, Reset if its receiver changed or was enabled, and
-// Refresh after any other change. If the endpoint has no lane or has not changed, it does nothing.
+// Follow applies a stored change of an endpoint, whichever process has made it. It reads the record:
+//
+//   - If the endpoint was deleted, its lane ends. Attempts under way finish.
+//   - If its receiver or the requests to it have changed, or it was enabled or resumed, its failures
+//     and waits are forgotten, and answers to attempts under way do not count. Deliveries that such
+//     a wait moved to the outbox are still sent when it would have ended.
+//   - After any other change, the lane reads the record before the next attempt.
+//
+// No attempt that begins after Follow has returned uses an older record.
 func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error {
+	d.replayer.changed(endpointID)
 	was, ok := d.sched.lastRecord(endpointID)
 	if !ok {
 		return nil
@@ -19,15 +26,13 @@ func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error
 	e, err := d.cfg.Endpoints.Get(ctx, owner, endpointID)
 	switch {
 	case errors.Is(err, deliver.ErrEndpointNotFound):
-		d.Drop(endpointID)
+		d.sched.dropLane(endpointID)
 	case err != nil && !errors.Is(err, deliver.ErrSealed):
 		return err
-	case err == nil && was.ID != "" && was.Version == e.Version: // the lane has read the change
-		d.replayer.ask() // a replay may have waited for the change
 	case err == nil && mustReset(&was, &e):
-		d.Reset(endpointID)
+		d.sched.resetEndpoint(endpointID)
 	default:
-		d.Refresh(endpointID)
+		d.sched.recordChanged(endpointID)
 	}
 	return nil
 }

@@ -34,12 +34,12 @@ func TestIdleLanesAreForgotten(t *testing.T) {
 		for _, id := range append(busy, "new", "newer") {
 			b.endpoint(id)
 		}
-		e, err := b.store.Endpoints().Get(t.Context(), "o", "limited")
+		e, err := b.stored().Get(t.Context(), "o", "limited")
 		if err != nil {
 			t.Fatal(err)
 		}
 		e.Limits = deliver.Limits{Rate: 0.01, Burst: 2}
-		if err := b.store.Endpoints().Update(t.Context(), e); err != nil {
+		if err := b.stored().Update(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		b.run()

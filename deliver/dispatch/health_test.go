@@ -57,17 +57,14 @@ func TestDeadEndpointIsDisabled(t *testing.T) {
 				var w watcher
 				b := newBench(t, row.answer, func(c *dispatch.Config) { c.Observer = w.observe })
 				b.endpoint("a")
-				m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := b.manager()
 				b.run()
 				began := time.Now()
 				for range 26 * 6 {
 					b.commit("a", fmt.Sprint("p", time.Now().Unix(), "-"), 1, true)
 					pass(10 * time.Minute)
 				}
-				e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+				e, err := b.stored().Get(t.Context(), "o", "a")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -95,7 +92,7 @@ func TestDeadEndpointIsDisabled(t *testing.T) {
 				}
 				b.commit("a", "again", 1, true)
 				pass(time.Hour)
-				if e, _ = b.store.Endpoints().Get(t.Context(), "o", "a"); e.Status != deliver.EndpointActive || len(b.all()) != n+4 {
+				if e, _ = b.stored().Get(t.Context(), "o", "a"); e.Status != deliver.EndpointActive || len(b.all()) != n+4 {
 					t.Errorf("enabled, it is %s after %d attempts, want active after 4", e.Status, len(b.all())-n)
 				}
 				b.stop()
@@ -125,7 +122,7 @@ func TestGoneEndpointIsDisabled(t *testing.T) {
 		b.commit("a", "k", 3, true)
 		pass(time.Minute)
 		b.stop()
-		e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+		e, err := b.stored().Get(t.Context(), "o", "a")
 		if err != nil || e.Status != deliver.EndpointDisabled || e.StatusReason != "3 deliveries in a row were answered 410" {
 			t.Errorf("it is %s, %q, %v", e.Status, e.StatusReason, err)
 		}
@@ -151,7 +148,7 @@ func TestHealthIsSharedBetweenProcesses(t *testing.T) {
 			}
 		}
 		record := func() deliver.Endpoint {
-			e, err := one.store.Endpoints().Get(t.Context(), "o", "a")
+			e, err := one.stored().Get(t.Context(), "o", "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +168,7 @@ func TestHealthIsSharedBetweenProcesses(t *testing.T) {
 		join := func(answer func(context.Context, *deliver.Delivery) deliver.Result) *bench {
 			b := newBench(t, answer, func(c *dispatch.Config) {
 				tune(c)
-				c.Outbox, c.Endpoints = one.store.Outbox(), one.store.Endpoints()
+				c.Outbox, c.Endpoints = one.store.Ports().Outbox, endpoints.NewStore(one.store.Ports().Records, nil)
 			})
 			b.store = one.store
 			b.run()
@@ -215,7 +212,7 @@ func TestHealthIsToldWhenTheStoreTakesIt(t *testing.T) {
 			return deliver.Result{StatusCode: 410, Error: "status 410", Permanent: true}
 		}, func(c *dispatch.Config) {
 			c.Observer = w.observe
-			c.Endpoints = failUpdate{c.Endpoints, func() error {
+			c.Endpoints = before{c.Endpoints, func() error {
 				mu.Lock()
 				defer mu.Unlock()
 				if down {
@@ -242,16 +239,68 @@ func TestHealthIsToldWhenTheStoreTakesIt(t *testing.T) {
 	})
 }
 
-type failUpdate struct {
-	deliver.EndpointStore
-	err func() error
+// before calls do before each change of an endpoint, and returns its error.
+type before struct {
+	dispatch.Endpoints
+	do func() error
 }
 
-func (f failUpdate) Update(ctx context.Context, e deliver.Endpoint) error {
-	if err := f.err(); err != nil {
+func (b before) Update(ctx context.Context, e deliver.Endpoint) error {
+	if err := b.do(); err != nil {
 		return err
 	}
-	return f.EndpointStore.Update(ctx, e)
+	return b.Endpoints.Update(ctx, e)
+}
+
+func (b before) SetFailing(ctx context.Context, e deliver.Endpoint) error {
+	if err := b.do(); err != nil {
+		return err
+	}
+	return b.Endpoints.SetFailing(ctx, e)
+}
+
+// A verdict is in the record once it is told, also if the owner changes the endpoint meanwhile.
+// Failures are a note: they make no version. Disabling makes one.
+func TestHealthBesideAnotherChange(t *testing.T) {
+	for _, row := range []struct {
+		kind    deliver.NoticeKind
+		status  int
+		version int64 // with the other change
+	}{
+		{deliver.NoticeFailing, 500, 2},
+		{deliver.NoticeDisabled, 410, 3},
+	} {
+		t.Run(string(row.kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var w watcher
+				var b *bench
+				changed := false
+				b = newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+					return deliver.Result{StatusCode: row.status, Error: "refused", Permanent: true}
+				}, func(c *dispatch.Config) {
+					c.Observer = w.observe
+					c.Endpoints = before{c.Endpoints, func() error {
+						if changed {
+							return nil
+						}
+						changed = true
+						_, err := b.manager().Update(t.Context(), "o", "a", endpoints.Update{Limits: &deliver.Limits{InFlight: 3}})
+						return err
+					}}
+				})
+				b.endpoint("a")
+				b.run()
+				b.commit("a", "p", 10, true)
+				pass(100 * time.Millisecond)
+				e, err := b.stored().Get(t.Context(), "o", "a")
+				if err != nil || (e.Status == deliver.EndpointDisabled) != (row.kind == deliver.NoticeDisabled) ||
+					e.FailingSince.IsZero() != (row.kind == deliver.NoticeDisabled) || e.Limits.InFlight != 3 || e.Version != row.version || w.kinds() != string(row.kind) {
+					t.Errorf("%+v, %v; told %q", e, err, w.kinds())
+				}
+				b.stop()
+			})
+		})
+	}
 }
 
 // A delivery that has failed for good is told once, when it is recorded.
@@ -263,7 +312,7 @@ func TestExhaustedDeliveriesAreTold(t *testing.T) {
 			return deliver.Result{OK: d.Event.TweetID == "p1", Error: "status 500", StatusCode: 500}
 		}, func(c *dispatch.Config) {
 			c.Observer = func(n deliver.Notice) {
-				if e, err := b.store.Log().Delivery(context.Background(), "o", n.DeliveryID); err != nil || e.State != deliver.StateFailed {
+				if e, err := b.store.Ports().Log.Delivery(context.Background(), "o", n.DeliveryID); err != nil || e.State != deliver.StateFailed {
 					t.Errorf("told of a delivery that is %s, %v", e.State, err)
 				}
 				b.d.Stats() // no lock is held

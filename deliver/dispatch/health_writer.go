@@ -123,7 +123,11 @@ func (w *healthWriter) write(ctx context.Context, id string, p *change) (deliver
 		if !p.apply(&e) {
 			return deliver.Notice{}, nil
 		}
-		err = w.cfg.Endpoints.Update(ctx, e)
+		if p.Kind == deliver.NoticeDisabled {
+			err = w.cfg.Endpoints.Update(ctx, e)
+		} else {
+			err = w.cfg.Endpoints.SetFailing(ctx, e)
+		}
 		if errors.Is(err, deliver.ErrEndpointConflict) && tries < writeTries {
 			continue
 		}
@@ -156,8 +160,8 @@ func (p *change) apply(e *deliver.Endpoint) bool {
 				return false // resumed, or paused again
 			}
 			e.PausedSince = time.Time{}
-		} else if !p.gone && (e.FailingSince.IsZero() || p.at.Sub(e.FailingSince) < disableAfter) {
-			return false
+		} else if !p.gone && !e.FailingSince.IsZero() && p.at.Sub(e.FailingSince) < disableAfter {
+			return false // another process had a success
 		}
 		e.Status, e.StatusReason, e.StatusSince = deliver.EndpointDisabled, p.Reason, p.at.UTC().Round(0)
 	}

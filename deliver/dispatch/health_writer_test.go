@@ -12,32 +12,35 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// record is a store of one endpoint, whose next updates take a second and fail.
-type record struct {
-	deliver.EndpointStore
+// oneEndpoint is a store of one endpoint, whose next changes take a second and fail.
+type oneEndpoint struct {
 	mu    sync.Mutex
 	e     deliver.Endpoint
 	fails int
 }
 
-func (r *record) Get(context.Context, string, string) (deliver.Endpoint, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.e, nil
+func (s *oneEndpoint) Get(context.Context, string, string) (deliver.Endpoint, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.e, nil
 }
 
-func (r *record) Update(_ context.Context, e deliver.Endpoint) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.fails > 0 {
-		r.fails--
-		r.mu.Unlock()
+func (s *oneEndpoint) Update(_ context.Context, e deliver.Endpoint) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails > 0 {
+		s.fails--
+		s.mu.Unlock()
 		<-time.After(time.Second)
-		r.mu.Lock()
+		s.mu.Lock()
 		return errors.New("the store is down")
 	}
-	r.e = e
+	s.e = e
 	return nil
+}
+
+func (s *oneEndpoint) SetFailing(ctx context.Context, e deliver.Endpoint) error {
+	return s.Update(ctx, e)
 }
 
 // A verdict that could not be written is not written into the record of another receiver, and
@@ -76,7 +79,7 @@ func TestVerdictOfAnEarlierReceiver(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &record{fails: 1, e: deliver.Endpoint{ID: "a", URL: "https://a", Status: deliver.EndpointActive, StatusSince: time.Now().UTC()}}
+				s := &oneEndpoint{fails: 1, e: deliver.Endpoint{ID: "a", URL: "https://a", Status: deliver.EndpointActive, StatusSince: time.Now().UTC()}}
 				w := newHealthWriter(&Config{Endpoints: s, Observer: func(deliver.Notice) {}, Logger: slog.New(slog.DiscardHandler)})
 				ran := make(chan struct{})
 				go func() {

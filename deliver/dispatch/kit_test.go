@@ -11,7 +11,9 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -64,7 +66,7 @@ func (b *bench) all() []sent {
 func newBench(t *testing.T, answer func(context.Context, *deliver.Delivery) deliver.Result, tune func(*dispatch.Config)) *bench {
 	t.Helper()
 	b := &bench{t: t, store: memory.New(memory.Options{}), answer: answer, underWay: map[string]int{}, most: map[string]int{}}
-	cfg := dispatch.Config{Outbox: b.store.Outbox(), Endpoints: b.store.Endpoints(), Replays: b.store.Replays(),
+	cfg := dispatch.Config{Outbox: b.store.Ports().Outbox, Endpoints: endpoints.NewStore(b.store.Ports().Records, nil), Replays: b.store.Ports().Replays,
 		Senders: map[string]deliver.Sender{"https": b}}
 	if tune != nil {
 		tune(&cfg)
@@ -104,10 +106,23 @@ func src(id string) deliver.Source {
 	return deliver.Source{Kind: deliver.SourceMonitor, ID: id, Owner: "o", Name: id}
 }
 
+// manager returns a manager of the endpoints.
+func (b *bench) manager() *endpoints.Manager {
+	b.t.Helper()
+	m, err := endpoints.New(endpoints.Config{Store: endpoints.NewStore(b.store.Ports().Records, nil), Dispatcher: b.d, Log: b.store.Ports().Log})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return m
+}
+
+// stored shows the endpoints as another process reads and writes them.
+func (b *bench) stored() roles.EndpointStore { return roles.Endpoints(b.store.Ports().Records) }
+
 // endpoint binds an endpoint to the source of the same name.
 func (b *bench) endpoint(id string) {
 	b.t.Helper()
-	err := b.store.Endpoints().Create(b.t.Context(), deliver.Endpoint{ID: id, Source: src(id), URL: "https://" + id + ".example.com/",
+	err := b.stored().Create(b.t.Context(), deliver.Endpoint{ID: id, Source: src(id), URL: "https://" + id + ".example.com/",
 		Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive, CreatedAt: time.Now()})
 	if err != nil {
 		b.t.Fatal(err)
@@ -123,7 +138,7 @@ func (b *bench) commit(source, prefix string, n int, handOver bool) {
 		batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID(source, tweet), Source: src(source), TweetID: tweet,
 			Body: []byte(`{"tweet_id":"` + tweet + `"}`), PublishedAt: time.Now(), DetectedAt: time.Now()})
 	}
-	if err := b.store.Journal().Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
+	if err := b.store.Ports().Journal.Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
 		b.t.Fatal(err)
 	}
 	if handOver {
@@ -133,7 +148,7 @@ func (b *bench) commit(source, prefix string, n int, handOver bool) {
 
 func (b *bench) log() []deliver.LogEntry {
 	b.t.Helper()
-	p, err := b.store.Log().Deliveries(b.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
+	p, err := b.store.Ports().Log.Deliveries(b.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
 	if err != nil {
 		b.t.Fatal(err)
 	}

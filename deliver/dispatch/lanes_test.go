@@ -34,7 +34,7 @@ func (b *bench) worst(prefix string) (worst time.Duration, n int) {
 	b.t.Helper()
 	committed := map[string]time.Time{}
 	for page := 1; ; page++ {
-		p, err := b.store.Log().Deliveries(b.t.Context(), deliver.LogQuery{Owner: "o", Page: page, PageSize: deliver.MaxLogPage})
+		p, err := b.store.Ports().Log.Deliveries(b.t.Context(), deliver.LogQuery{Owner: "o", Page: page, PageSize: deliver.MaxLogPage})
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -184,12 +184,12 @@ func TestEndpointLimits(t *testing.T) {
 					return deliver.Result{OK: true}
 				}, nil)
 				b.endpoint("a")
-				e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+				e, err := b.stored().Get(t.Context(), "o", "a")
 				if err != nil {
 					t.Fatal(err)
 				}
 				e.Limits = row.limits
-				if err := b.store.Endpoints().Update(t.Context(), e); err != nil {
+				if err := b.stored().Update(t.Context(), e); err != nil {
 					t.Fatal(err)
 				}
 				b.run()

@@ -85,16 +85,13 @@ func TestChangedLimitsApplyToAReplay(t *testing.T) {
 		b := newBench(t, nil, nil)
 		b.commit("a", "old", 3, false) // before there is an endpoint
 		b.endpoint("a")
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := b.manager()
 		b.run()
 		if _, err := m.Update(t.Context(), "o", "a", endpoints.Update{Limits: &deliver.Limits{Rate: 0.01}}); err != nil {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		err = b.d.StartReplay(t.Context(), deliver.Replay{ID: "r", Owner: "o", EndpointID: "a", SourceID: "a", Last: 3,
+		err := b.d.StartReplay(t.Context(), deliver.Replay{ID: "r", Owner: "o", EndpointID: "a", SourceID: "a", Last: 3,
 			State: deliver.ReplayRunning, Due: now, CreatedAt: now, UpdatedAt: now})
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -15,7 +16,7 @@ import (
 // have work as with fewer: a lane too many is not looked for each time.
 func TestManyBusyEndpointsStayCheap(t *testing.T) {
 	store := memory.New(memory.Options{})
-	d, err := dispatch.New(dispatch.Config{Outbox: store.Outbox(), Endpoints: store.Endpoints(),
+	d, err := dispatch.New(dispatch.Config{Outbox: store.Ports().Outbox, Endpoints: endpoints.NewStore(store.Ports().Records, nil),
 		Senders: map[string]deliver.Sender{"https": deliver.Handlers{}}})
 	if err != nil {
 		t.Fatal(err)

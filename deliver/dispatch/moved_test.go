@@ -55,7 +55,7 @@ func TestOldReceiverDoesNotJudgeTheNew(t *testing.T) {
 						t.Errorf("%s took %d attempts, want 1", le.Event.TweetID, le.Attempts)
 					}
 				}
-				if e, err := b.store.Endpoints().Get(t.Context(), "o", "a"); err != nil || e.Status != deliver.EndpointActive || w.kinds() != "" {
+				if e, err := b.stored().Get(t.Context(), "o", "a"); err != nil || e.Status != deliver.EndpointActive || w.kinds() != "" {
 					t.Errorf("the endpoint is %s, %v; told %q", e.Status, err, w.kinds())
 				}
 				b.stop()
@@ -79,15 +79,17 @@ func TestWaitOfTheOldReceiverUsesUpNoRetry(t *testing.T) {
 		b.run()
 		b.commit("a", "p", 1, true)
 		pass(time.Second)
-		e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+		e, err := b.stored().Get(t.Context(), "o", "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		e.URL = "https://b.example.com/"
-		if err := b.store.Endpoints().Update(t.Context(), e); err != nil {
+		if err := b.stored().Update(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
-		b.d.Reset("a")
+		if err := b.d.Follow(t.Context(), "o", "a"); err != nil {
+			t.Fatal(err)
+		}
 		pass(time.Minute)
 		if log := b.log(); log[0].State != deliver.StateDelivered || log[0].Attempts != 2 {
 			t.Errorf("a minute later it is %s after %d attempts, want it delivered by the second", log[0].State, log[0].Attempts)

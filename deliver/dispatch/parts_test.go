@@ -155,7 +155,7 @@ func TestPartsAreGivenInOrder(t *testing.T) {
 				t.Errorf("%s began %s after SetParts was called", at.tweet, at.at.Sub(began))
 			}
 		}
-		due, ok, err := s.store.Outbox().NextDue(t.Context(), &p)
+		due, ok, err := s.store.Ports().Outbox.NextDue(t.Context(), &p)
 		if !ok || err != nil || due.After(time.Now()) {
 			t.Errorf("due %v %v, %v: want now", due, ok, err)
 		}
@@ -296,7 +296,7 @@ func TestRetryAfterAMove(t *testing.T) {
 		pass(time.Second)
 		a.give(b, p)
 		pass(20 * time.Second)
-		e, err := s.store.Endpoints().Get(t.Context(), "o", "p")
+		e, err := s.stored().Get(t.Context(), "o", "p")
 		if err != nil || e.Status != deliver.EndpointActive || !e.FailingSince.IsZero() {
 			t.Errorf("%s, failing since %s, %v: a node that has not the lane marks nothing", e.Status, e.FailingSince, err)
 		}

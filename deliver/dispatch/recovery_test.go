@@ -32,12 +32,12 @@ func (h hooked) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 
 // slowGet is an endpoint store whose Get answers, and then takes its time.
 type slowGet struct {
-	deliver.EndpointStore
+	dispatch.Endpoints
 	wait func(ctx context.Context)
 }
 
 func (s slowGet) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
-	e, err := s.EndpointStore.Get(ctx, owner, id)
+	e, err := s.Endpoints.Get(ctx, owner, id)
 	s.wait(ctx)
 	return e, err
 }
@@ -154,10 +154,7 @@ func TestRefreshDuringARead(t *testing.T) {
 		})
 		b.endpoint("a")
 		b.run()
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := b.manager()
 		b.commit("a", "p", 1, true)
 		pass(50 * time.Millisecond)
 		if _, err := m.Update(t.Context(), "o", "a", endpoints.Update{URL: ptr("https://new.example.com/")}); err != nil {
@@ -232,7 +229,7 @@ func TestOneFailedEndpointReadIsRepairedSoon(t *testing.T) {
 }
 
 type failGet struct {
-	deliver.EndpointStore
+	dispatch.Endpoints
 	err func() error
 }
 
@@ -240,7 +237,7 @@ func (f failGet) Get(ctx context.Context, owner, id string) (deliver.Endpoint, e
 	if err := f.err(); err != nil {
 		return deliver.Endpoint{}, err
 	}
-	return f.EndpointStore.Get(ctx, owner, id)
+	return f.Endpoints.Get(ctx, owner, id)
 }
 
 // A hard stop while an endpoint is read: the delivery is let go and not
@@ -256,13 +253,13 @@ func TestHardStopGivesBackWhatWaitsForItsEndpoint(t *testing.T) {
 		pass(time.Second)
 		b.cut()
 		<-b.done
-		if due, ok, _ := b.store.Outbox().NextDue(context.Background(), nil); !ok || due.After(time.Now()) {
+		if due, ok, _ := b.store.Ports().Outbox.NextDue(context.Background(), nil); !ok || due.After(time.Now()) {
 			t.Errorf("the delivery is claimable in %s, want now", time.Until(due))
 		}
 	})
 }
 
-type ctxGet struct{ deliver.EndpointStore }
+type ctxGet struct{ dispatch.Endpoints }
 
 func (ctxGet) Get(ctx context.Context, _, _ string) (deliver.Endpoint, error) {
 	<-ctx.Done()
@@ -277,7 +274,7 @@ func (b *bench) commitHandler(prefix string, n int) {
 		batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID("m", tweet), Source: src("m"), TweetID: tweet,
 			Body: []byte(`{}`), PublishedAt: time.Now(), DetectedAt: time.Now(), Handlers: []string{"h"}})
 	}
-	if err := b.store.Journal().Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
+	if err := b.store.Ports().Journal.Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
 		b.t.Fatal(err)
 	}
 	b.d.Enqueue(batch.Deliveries)

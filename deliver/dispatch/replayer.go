@@ -50,6 +50,17 @@ func (r *replayer) ask() {
 	}
 }
 
+// changed looks for an endpoint's replay if it waits for a change of the endpoint.
+func (r *replayer) changed(endpointID string) {
+	r.mu.Lock()
+	_, waits := r.waits[endpointID]
+	delete(r.waits, endpointID)
+	r.mu.Unlock()
+	if waits {
+		r.ask()
+	}
+}
+
 // count returns how many replays are under way.
 func (r *replayer) count() int64 {
 	r.mu.Lock()
@@ -195,7 +206,7 @@ func (r *replayer) step(ctx context.Context, rp deliver.Replay) bool {
 		r.running[id] = got
 	case errors.Is(err, deliver.ErrReplayNotFound), errors.Is(err, deliver.ErrReplayConflict): // gone, done, or another process's
 		delete(r.running, id)
-	case errors.Is(err, deliver.ErrReplayWaits): // look finds it again; immediately after the endpoint changes
+	case errors.Is(err, deliver.ErrReplayWaits): // look finds it again, within a second after the endpoint changes
 		delete(r.running, id)
 		r.waits[id] = "the endpoint is not active"
 	case ctx.Err() == nil:

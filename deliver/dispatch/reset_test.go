@@ -22,12 +22,8 @@ func manages(t *testing.T, answer func(context.Context, *deliver.Delivery) deliv
 	t.Helper()
 	b := newBench(t, answer, func(c *dispatch.Config) { c.Observer = w.observe })
 	b.endpoint("a")
-	m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-	if err != nil {
-		t.Fatal(err)
-	}
 	b.run()
-	return b, m
+	return b, b.manager()
 }
 
 // What ends an endpoint's failing does not keep it from being disabled a day
@@ -50,12 +46,12 @@ func TestPardonedEndpointIsDisabledADayLater(t *testing.T) {
 			return err
 		}, 0},
 		{"another process had a success", times[1:], func(ctx context.Context, b *bench, _ *endpoints.Manager) error {
-			e, err := b.store.Endpoints().Get(ctx, "o", "a")
+			e, err := b.stored().Get(ctx, "o", "a")
 			if err != nil {
 				return err
 			}
 			e.FailingSince = time.Time{}
-			return b.store.Endpoints().Update(ctx, e)
+			return b.stored().SetFailing(ctx, e)
 		}, 30 * time.Minute}, // here the breaker is open still
 	} {
 		for _, after := range row.times {
@@ -77,7 +73,7 @@ func TestPardonedEndpointIsDisabledADayLater(t *testing.T) {
 						pass(10 * time.Minute)
 					}
 					b.stop()
-					e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+					e, err := b.stored().Get(t.Context(), "o", "a")
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -183,7 +179,7 @@ func TestFirstFailureShows(t *testing.T) {
 			if !e.FailingSince.Equal(want) || !list[0].FailingSince.Equal(want) {
 				t.Errorf("after %s it is failing since %s, in the list since %s; want %s", after, e.FailingSince, list[0].FailingSince, want)
 			}
-			if e, err = b.store.Endpoints().Get(t.Context(), "o", "a"); err != nil || !e.FailingSince.IsZero() {
+			if e, err = b.stored().Get(t.Context(), "o", "a"); err != nil || !e.FailingSince.IsZero() {
 				t.Errorf("after %s the record says %s, %v", after, e.FailingSince, err)
 			}
 		}

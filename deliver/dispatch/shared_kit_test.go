@@ -11,8 +11,10 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -56,7 +58,7 @@ func newShared(t *testing.T, n int, answer func(context.Context, *deliver.Delive
 	s := &shared{t: t, store: memory.New(memory.Options{}), underWay: map[string]int{}}
 	for i := range n {
 		node := &sharer{shared: s, n: i, answer: answer}
-		cfg := dispatch.Config{Outbox: s.store.Outbox(), Endpoints: s.store.Endpoints(), Replays: s.store.Replays(),
+		cfg := dispatch.Config{Outbox: s.store.Ports().Outbox, Endpoints: endpoints.NewStore(s.store.Ports().Records, nil), Replays: s.store.Ports().Replays,
 			Senders: map[string]deliver.Sender{"https": node, deliver.SchemeHandler: node}, Elsewhere: node.elsewhere}
 		if tune != nil {
 			tune(i, &cfg)
@@ -70,6 +72,8 @@ func newShared(t *testing.T, n int, answer func(context.Context, *deliver.Delive
 	}
 	return s
 }
+
+func (s *shared) stored() roles.EndpointStore { return roles.Endpoints(s.store.Ports().Records) }
 
 func (s *shared) run() {
 	for _, node := range s.nodes {
@@ -176,7 +180,7 @@ func (n *sharer) stored(source, prefix string, events int, handlers ...string) [
 		batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID(source, tweet), Source: src(source), TweetID: tweet,
 			Body: []byte("{}"), PublishedAt: time.Now(), DetectedAt: time.Now(), Handlers: handlers})
 	}
-	if err := n.store.Journal().Commit(n.t.Context(), []*detect.Batch{batch}); err != nil {
+	if err := n.store.Ports().Journal.Commit(n.t.Context(), []*detect.Batch{batch}); err != nil {
 		n.t.Fatal(err)
 	}
 	return batch.Deliveries
@@ -185,7 +189,7 @@ func (n *sharer) stored(source, prefix string, events int, handlers ...string) [
 // endpoint binds an endpoint to the source of the same name, and returns its part.
 func (s *shared) endpoint(id string, limits deliver.Limits) fleet.Set {
 	s.t.Helper()
-	err := s.store.Endpoints().Create(s.t.Context(), deliver.Endpoint{ID: id, Source: src(id), URL: "https://" + id + ".example.com/",
+	err := s.stored().Create(s.t.Context(), deliver.Endpoint{ID: id, Source: src(id), URL: "https://" + id + ".example.com/",
 		Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive, Limits: limits, CreatedAt: time.Now()})
 	if err != nil {
 		s.t.Fatal(err)
@@ -211,7 +215,7 @@ func (s *shared) by(endpoint string) (list []string) {
 
 func (s *shared) log() []deliver.LogEntry {
 	s.t.Helper()
-	p, err := s.store.Log().Deliveries(s.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
+	p, err := s.store.Ports().Log.Deliveries(s.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
 	if err != nil {
 		s.t.Fatal(err)
 	}

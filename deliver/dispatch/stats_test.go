@@ -22,7 +22,7 @@ func (b *bench) commitPublished(source string, age time.Duration) {
 		ev.PublishedAt = time.Now().Add(-age)
 	}
 	batch := &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second), Events: []deliver.Event{ev}}
-	if err := b.store.Journal().Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
+	if err := b.store.Ports().Journal.Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
 		b.t.Fatal(err)
 	}
 	b.d.Enqueue(batch.Deliveries)

@@ -217,9 +217,9 @@ func TestSoftStopDoesNotWaitForALane(t *testing.T) {
 					return deliver.Result{OK: row.ok, Error: "x"}
 				}, nil)
 				b.endpoint("a")
-				e, _ := b.store.Endpoints().Get(t.Context(), "o", "a")
+				e, _ := b.stored().Get(t.Context(), "o", "a")
 				e.Limits = row.limits
-				if err := b.store.Endpoints().Update(t.Context(), e); err != nil {
+				if err := b.stored().Update(t.Context(), e); err != nil {
 					t.Fatal(err)
 				}
 				b.run()
@@ -255,10 +255,7 @@ func TestSealedEndpointWaits(t *testing.T) {
 			}}
 		})
 		b.endpoint("a")
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := b.manager()
 		b.run()
 		b.commit("a", "p", 200, true)
 		for range 60 {

@@ -18,6 +18,6 @@
 //	replay, err := manager.Replay(ctx, owner, e.ID, time.Now().Add(-24*time.Hour), time.Time{})
 //	replay, err = manager.Replaying(ctx, owner, e.ID) // replay.State, Cursor of Last, Created, Removed
 //
-// A SealedStore encrypts secrets before they are stored. Other ways of encrypting, such as
-// a key service, implement Sealer.
+// The endpoints are records, which a Store reads and writes. With an AESSealer it encrypts secrets
+// before they are stored. Other ways of encrypting, such as a key service, implement Sealer.
 package endpoints

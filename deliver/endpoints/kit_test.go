@@ -14,9 +14,12 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/roles"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"go.uber.org/goleak"
 )
@@ -100,10 +103,45 @@ func (b *bench) stop() {
 	b.cut()
 }
 
+// manager returns a manager of the endpoints.
+func (b *bench) manager(tune func(*endpoints.Config)) *endpoints.Manager {
+	b.t.Helper()
+	cfg := endpoints.Config{Store: endpoints.NewStore(b.store.Ports().Records, nil), Dispatcher: b.d, Log: b.store.Ports().Log}
+	if tune != nil {
+		tune(&cfg)
+	}
+	m, err := endpoints.New(cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return m
+}
+
+// stored shows the endpoints as another process reads and writes them.
+func (b *bench) stored() roles.EndpointStore { return roles.Endpoints(b.store.Ports().Records) }
+
+// get returns a stored endpoint of owner o.
+func (b *bench) get(id string) deliver.Endpoint {
+	b.t.Helper()
+	e, err := b.stored().Get(b.t.Context(), "o", id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return e
+}
+
+// source stores a monitor.
+func (b *bench) source(owner, id string) {
+	b.t.Helper()
+	if _, err := b.store.Ports().Records.Apply(b.t.Context(), record.Change{Put: []record.Record{{Key: record.Key{Kind: record.Monitor, ID: id}, Owner: owner, Name: id}}}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // endpoint binds an endpoint to the source of the same name.
 func (b *bench) endpoint(id string) {
 	b.t.Helper()
-	err := b.store.Endpoints().Create(b.t.Context(), deliver.Endpoint{ID: id, Source: src(id), URL: "https://" + id + ".example.com/",
+	err := roles.Endpoints(b.store.Ports().Records).Create(b.t.Context(), deliver.Endpoint{ID: id, Source: src(id), URL: "https://" + id + ".example.com/",
 		Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive, CreatedAt: time.Now()})
 	if err != nil {
 		b.t.Fatal(err)
@@ -119,7 +157,7 @@ func (b *bench) commit(source, prefix string, n int, handOver bool) {
 		batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID(source, tweet), Source: src(source), TweetID: tweet,
 			Body: []byte(`{"tweet_id":"` + tweet + `"}`), PublishedAt: time.Now(), DetectedAt: time.Now()})
 	}
-	if err := b.store.Journal().Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
+	if err := b.store.Ports().Journal.Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
 		b.t.Fatal(err)
 	}
 	if handOver {
@@ -129,17 +167,18 @@ func (b *bench) commit(source, prefix string, n int, handOver bool) {
 
 func (b *bench) log() []deliver.LogEntry {
 	b.t.Helper()
-	p, err := b.store.Log().Deliveries(b.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
+	p, err := b.store.Ports().Log.Deliveries(b.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return p.Entries
 }
 
+// newBench returns a bench with the monitors a and b of owner o.
 func newBench(t *testing.T, answer func(context.Context, *deliver.Delivery) deliver.Result, tune func(*dispatch.Config)) *bench {
 	t.Helper()
 	b := &bench{t: t, store: memory.New(memory.Options{}), answer: answer, underWay: map[string]int{}, most: map[string]int{}}
-	cfg := dispatch.Config{Outbox: b.store.Outbox(), Endpoints: b.store.Endpoints(), Replays: b.store.Replays(),
+	cfg := dispatch.Config{Outbox: b.store.Ports().Outbox, Endpoints: endpoints.NewStore(b.store.Ports().Records, nil), Replays: b.store.Ports().Replays,
 		Senders: map[string]deliver.Sender{"https": b}}
 	if tune != nil {
 		tune(&cfg)
@@ -148,6 +187,8 @@ func newBench(t *testing.T, answer func(context.Context, *deliver.Delivery) deli
 	if b.d, err = dispatch.New(cfg); err != nil {
 		t.Fatal(err)
 	}
+	b.source("o", "a")
+	b.source("o", "b")
 	return b
 }
 

@@ -13,8 +13,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // Manager creates and changes endpoints. It checks all values before it stores anything, and
@@ -28,10 +30,9 @@ type Manager struct {
 
 // Config sets up a Manager. The zero value of each field means its default.
 type Config struct {
-	// Store keeps the endpoints. Required. See SealedStore.
-	Store deliver.EndpointStore
-	// Dispatcher is told of each change and deletion of an endpoint. It also has the senders for
-	// test calls. Required.
+	// Store keeps the endpoints. Required.
+	Store *Store
+	// Dispatcher sends to the endpoints. It also has the senders for test calls. Required.
 	Dispatcher Dispatcher
 	// Log finds deliveries to send again. Redeliver, Recover and Replay need it.
 	Log deliver.Log
@@ -39,35 +40,25 @@ type Config struct {
 	AllowPrivate bool
 	// AllowNets is webhook.Config.AllowNets.
 	AllowNets []netip.Prefix
-	// Moved is called before Update changes a URL from from to to, and before Delete with "" as
-	// to. It reports whether it has changed anything. If it has, and the Update or Delete fails,
-	// Moved is called again to undo its change: from is then the first call's to, and to is the
-	// endpoint's URL, "" if it was deleted. If Moved returns an error, Update or Delete changes
-	// nothing and returns it. Defaults to none.
-	Moved func(ctx context.Context, src deliver.Source, from, to string) (bool, error)
-	// MaxPerSource bounds the endpoints of one monitor or rule. Concurrent calls of Create may
-	// exceed it. Defaults to 100.
+	// Moved returns the stored form of an endpoint's monitor or rule, changed for another URL of
+	// the endpoint, or for its deletion (""). It is stored with the endpoint. ok is false if the
+	// endpoint is not that of the webhook_url. Defaults to none.
+	Moved func(ctx context.Context, e deliver.Endpoint, url string) (is record.Record, ok bool, err error)
+	// Limits, if set, is called before an endpoint is created, changed or deleted. It returns the
+	// limits of a creation. Its error refuses the change.
+	Limits func(ctx context.Context, owner string) ([]control.Limit, error)
+	// Applied waits until a stored change of an endpoint is in effect in this process. Defaults to
+	// Dispatcher.Follow.
+	Applied func(ctx context.Context, owner string, k record.Key) error
+	// MaxPerSource bounds the endpoints of one monitor or rule. Defaults to 100.
 	MaxPerSource int
-	// Separate is the value of deliver.Endpoint.Separate for the endpoints that Create makes.
-	Separate bool
-	// Admit, if set, is called before an endpoint is created. If it returns an error, Create
-	// returns it. done is called when the endpoint is stored or its creation has failed.
-	Admit func(ctx context.Context, owner string) (done func(), err error)
-	// Failed, if set, is called with an endpoint whose creation has failed. The store may still
-	// create it later; the program must then delete it. No caller has got its secret.
-	Failed func(owner, id string)
-	// Allowed, if set, is called before an endpoint is changed or deleted. If it returns an
-	// error, the change or deletion is not made and the method returns the error.
-	Allowed func() error
 	// Now returns the time for timestamps. Defaults to time.Now.
 	Now func() time.Time
 }
 
 // Dispatcher has the methods that a Manager needs of *dispatch.Dispatcher.
 type Dispatcher interface {
-	Refresh(endpointID string)
-	Reset(endpointID string)
-	Drop(endpointID string)
+	Follow(ctx context.Context, owner, endpointID string) error
 	FailingSince(endpointID string) time.Time
 	Sender(scheme string) deliver.Sender
 	Reopen(ctx context.Context, owner, endpointID string, ids []string) (int, error)
@@ -91,14 +82,18 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.MaxPerSource == 0 {
 		cfg.MaxPerSource = 100
 	}
-	if cfg.Admit == nil {
-		cfg.Admit = func(context.Context, string) (func(), error) { return func() {}, nil }
+	if cfg.Limits == nil {
+		cfg.Limits = func(context.Context, string) ([]control.Limit, error) { return nil, nil }
 	}
-	if cfg.Failed == nil {
-		cfg.Failed = func(string, string) {}
+	if cfg.Moved == nil {
+		cfg.Moved = func(context.Context, deliver.Endpoint, string) (record.Record, bool, error) {
+			return record.Record{}, false, nil
+		}
 	}
-	if cfg.Allowed == nil {
-		cfg.Allowed = func() error { return nil }
+	if cfg.Applied == nil {
+		cfg.Applied = func(ctx context.Context, owner string, k record.Key) error {
+			return cfg.Dispatcher.Follow(ctx, owner, k.ID)
+		}
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -116,8 +111,6 @@ type NewEndpoint struct {
 	// services are not allowed: see deliver.CheckHeaders.
 	Headers []deliver.Header
 	Limits  deliver.Limits
-	// Bound is deliver.Endpoint.Bound.
-	Bound bool
 	// From, unless zero, makes Create begin a replay of the source's events that were committed at
 	// From or later: see Manager.Replay.
 	From time.Time
@@ -148,8 +141,8 @@ func (m *Manager) custom(scheme string) bool {
 	return m.cfg.Dispatcher.Sender(scheme) != nil
 }
 
-// Create creates an endpoint. The result has the secret, given or generated. Create does not check
-// whether the source exists. An endpoint without its source gets no events.
+// Create creates an endpoint of a monitor or rule that exists, else it returns
+// ErrSourceNotFound. The result has the secret, given or generated.
 func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, error) {
 	if n.Source.ID == "" || n.Source.Kind != deliver.SourceMonitor && n.Source.Kind != deliver.SourceRule {
 		return deliver.Endpoint{}, invalid.Field("deliver", "source", string(n.Source.Kind)+" "+n.Source.ID, "the kind and id of a monitor or rule")
@@ -157,80 +150,92 @@ func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, 
 	if err := m.checkUpdate(&Update{URL: &n.URL, Headers: n.Headers, Limits: &n.Limits, Secret: &n.Secret}); err != nil {
 		return deliver.Endpoint{}, err
 	}
-	done, err := m.cfg.Admit(ctx, n.Source.Owner)
-	if err != nil {
-		return deliver.Endpoint{}, err
-	}
-	defer done()
-	others, err := m.List(ctx, n.Source.Owner, n.Source.ID)
-	if err != nil {
-		return deliver.Endpoint{}, err
-	}
-	if len(others) >= m.cfg.MaxPerSource {
-		return deliver.Endpoint{}, invalid.Field("deliver", "endpoints", strconv.Itoa(len(others)+1), fmt.Sprintf("at most %d for one monitor or rule", m.cfg.MaxPerSource))
-	}
-	if n.Secret == "" {
-		n.Secret = deliver.GenerateSecret()
-	}
 	now := m.now()
 	if n.From.After(now) {
 		return deliver.Endpoint{}, invalid.Field("deliver", "from", n.From.Format(time.RFC3339), "a time that is not in the future")
 	}
-	e := deliver.Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
-		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, Separate: m.cfg.Separate, From: n.From, Status: deliver.EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
-	if err := m.cfg.Store.Create(ctx, e); err != nil {
-		if !errors.Is(err, deliver.ErrEndpointDuplicate) {
-			err = errors.Join(err, m.unmake(ctx, &e))
-		}
+	limits, err := m.cfg.Limits(ctx, n.Source.Owner)
+	if err != nil {
 		return deliver.Endpoint{}, err
 	}
+	e := newEndpoint(n, now)
+	r, err := m.cfg.Store.encode(ctx, e)
+	if err != nil {
+		return deliver.Endpoint{}, err
+	}
+	limits = append(limits, control.Limit{
+		Limit: record.Limit{Owner: r.Owner, Kinds: []record.Kind{record.Endpoint}, Parent: r.Parent, Max: int64(m.cfg.MaxPerSource)},
+		Exceeded: func(have int64) error {
+			return invalid.Field("deliver", "endpoints", strconv.FormatInt(have, 10), fmt.Sprintf("at most %d for one monitor or rule", m.cfg.MaxPerSource))
+		}})
+	if err := m.apply(ctx, record.Change{Put: []record.Record{r}, Need: []record.Ref{{Key: r.Parent, Owner: r.Owner}}}, limits); err != nil {
+		return deliver.Endpoint{}, err
+	}
+	e.Version = 1
 	if !n.From.IsZero() {
 		if _, err := m.Replay(ctx, n.Source.Owner, e.ID, n.From, time.Time{}); err != nil {
-			return deliver.Endpoint{}, errors.Join(err, m.unmake(ctx, &e))
+			return m.shown(e, true), fmt.Errorf("endpoints: the endpoint is created, and its replay begins at the next start: %w", err)
 		}
 	}
 	return m.shown(e, true), nil
 }
 
-// undoTimeout is how long undoing a failed change may take.
-const undoTimeout = 5 * time.Second
+// ErrSourceNotFound means that there is no such monitor or rule.
+var ErrSourceNotFound = errors.New("endpoints: monitor or rule not found")
 
-// unmake deletes an endpoint after Create failed, since the store may have created it.
-func (m *Manager) unmake(ctx context.Context, e *deliver.Endpoint) error {
-	m.cfg.Failed(e.Source.Owner, e.ID)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-	defer cancel()
-	err := m.cfg.Store.Delete(ctx, e.Source.Owner, e.ID)
-	if errors.Is(err, deliver.ErrEndpointNotFound) {
-		return nil
+// newEndpoint returns the endpoint that n describes, with a secret.
+func newEndpoint(n NewEndpoint, now time.Time) deliver.Endpoint {
+	if n.Secret == "" {
+		n.Secret = deliver.GenerateSecret()
 	}
-	if err == nil {
-		m.cfg.Dispatcher.Drop(e.ID)
+	return deliver.Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret, Headers: n.Headers,
+		Limits: n.Limits, From: n.From, Status: deliver.EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now}
+}
+
+// apply makes a change and returns its error with the names of this package.
+func (m *Manager) apply(ctx context.Context, c record.Change, limits []control.Limit) error {
+	for _, l := range limits {
+		c.Limits = append(c.Limits, l.Limit)
 	}
-	return err
+	_, err := control.Apply(ctx, m.cfg.Store.records, c)
+	var over *record.LimitError
+	if errors.As(err, &over) {
+		return control.Exceeded(over, limits)
+	}
+	if len(c.Need) > 0 && errors.Is(err, record.ErrNotFound) {
+		return ErrSourceNotFound
+	}
+	return named(err)
 }
 
 // Get returns an endpoint, even if its secrets cannot be decrypted. It returns
 // ErrEndpointNotFound for an id that is unknown or another owner's.
 func (m *Manager) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
-	e, err := m.find(ctx, owner, id)
-	if err != nil {
+	e, err := m.cfg.Store.Get(ctx, owner, id)
+	if err != nil && !errors.Is(err, deliver.ErrSealed) {
 		return deliver.Endpoint{}, err
 	}
 	return m.shown(e, false), nil
 }
 
-// List returns an owner's endpoints, oldest first. If sourceID is not "", it returns only those
-// of that source. It includes endpoints with secrets that cannot be decrypted.
+// List returns an owner's endpoints, oldest first. If sourceID is not "", it returns only those of
+// that monitor or rule. It includes endpoints with secrets that cannot be decrypted.
 func (m *Manager) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
-	es, err := m.cfg.Store.List(ctx, owner, sourceID)
-	if errors.Is(err, deliver.ErrSealed) {
-		err = nil
+	sources := []record.Key{{}}
+	if sourceID != "" {
+		sources = []record.Key{{Kind: record.Monitor, ID: sourceID}, {Kind: record.Rule, ID: sourceID}}
 	}
-	for i := range es {
-		es[i] = m.shown(es[i], false)
+	var all []deliver.Endpoint
+	for _, source := range sources {
+		es, err := m.cfg.Store.List(ctx, owner, source)
+		if err != nil && !errors.Is(err, deliver.ErrSealed) {
+			return nil, err
+		}
+		for i := range es {
+			all = append(all, m.shown(es[i], false))
+		}
 	}
-	return es, err
+	return all, nil
 }
 
 // Disable stops new deliveries to an endpoint; open ones fail when they are due. The reason has 1 to
@@ -252,9 +257,6 @@ func (m *Manager) Enable(ctx context.Context, owner, id string) (deliver.Endpoin
 }
 
 func (m *Manager) setStatus(ctx context.Context, owner, id string, s deliver.EndpointStatus, reason string) (deliver.Endpoint, error) {
-	if err := m.cfg.Allowed(); err != nil {
-		return deliver.Endpoint{}, err
-	}
 	e, err := m.change(ctx, owner, id, func(e *deliver.Endpoint, now time.Time) error {
 		if s == deliver.EndpointActive {
 			e.FailingSince, e.PausedSince, e.EnabledAt = time.Time{}, time.Time{}, now
@@ -264,85 +266,139 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s deliver.End
 		}
 		return nil
 	})
-	if err == nil && s == deliver.EndpointActive {
-		m.cfg.Dispatcher.Reset(id)
-	}
 	return m.shown(e, false), err
 }
 
-// change calls edit with an endpoint and stores the result. If another change was stored
-// meanwhile, it starts again, so neither change is lost.
+// change calls edit with an endpoint and stores the result, with its monitor or rule if that shows
+// the URL. If either was changed meanwhile, it starts again, so no change is lost.
 func (m *Manager) change(ctx context.Context, owner, id string, edit func(*deliver.Endpoint, time.Time) error) (deliver.Endpoint, error) {
+	if _, err := m.cfg.Limits(ctx, owner); err != nil {
+		return deliver.Endpoint{}, err
+	}
 	for tries := 1; ; tries++ {
-		e, err := readOpen(ctx, m.cfg.Store, owner, id)
-		if err != nil {
+		e, err := m.changeOnce(ctx, owner, id, edit)
+		switch {
+		case err == nil:
+			e.Version++
+			return e, m.applied(ctx, owner, id)
+		case errors.Is(err, errOtherVersion):
+			return deliver.Endpoint{}, deliver.ErrEndpointConflict
+		case !errors.Is(err, deliver.ErrEndpointConflict) || tries == changeTries:
 			return deliver.Endpoint{}, err
 		}
-		now := m.now()
-		expire(&e, now)
-		if err := edit(&e, now); err != nil {
-			return deliver.Endpoint{}, err
-		}
-		e.UpdatedAt = now
-		err = m.cfg.Store.Update(ctx, e)
-		if errors.Is(err, deliver.ErrEndpointConflict) && tries < changeTries {
-			continue
-		}
-		if err != nil {
-			return deliver.Endpoint{}, err
-		}
-		m.cfg.Dispatcher.Refresh(id)
-		e.Version++
-		return e, nil
 	}
 }
 
+// errOtherVersion means that the endpoint does not have the version that the caller wants.
+var errOtherVersion = errors.New("endpoints: another version")
+
+func (m *Manager) changeOnce(ctx context.Context, owner, id string, edit func(*deliver.Endpoint, time.Time) error) (deliver.Endpoint, error) {
+	e, err := m.readOpen(ctx, owner, id)
+	if err != nil {
+		return deliver.Endpoint{}, err
+	}
+	now, was := m.now(), e
+	expire(&e, now)
+	if err := edit(&e, now); err != nil {
+		return deliver.Endpoint{}, err
+	}
+	e.UpdatedAt = now
+	r, err := m.cfg.Store.encode(ctx, e)
+	if err != nil {
+		return deliver.Endpoint{}, err
+	}
+	c := record.Change{Put: []record.Record{r}}
+	if e.URL != was.URL || !e.EnabledAt.Equal(was.EnabledAt) { // it may be failing since the read
+		note := e.FailingNote()
+		note.Version = 0 // the new one
+		c.Notes = append(c.Notes, note)
+	}
+	if e.URL != was.URL {
+		if err := m.move(ctx, was, e.URL, &c); err != nil {
+			return deliver.Endpoint{}, err
+		}
+	}
+	return e, m.apply(ctx, c, nil)
+}
+
+// move adds the change of the endpoint's monitor or rule, if there is one, for another URL.
+func (m *Manager) move(ctx context.Context, e deliver.Endpoint, url string, c *record.Change) error {
+	source, ok, err := m.cfg.Moved(ctx, e, url)
+	if ok && err == nil {
+		c.Put = append(c.Put, source)
+	}
+	return err
+}
+
+// readOpen reads an endpoint. It returns an error that wraps ErrSealed if one of its secrets
+// cannot be decrypted.
+func (m *Manager) readOpen(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
+	e, err := m.cfg.Store.Get(ctx, owner, id)
+	if err == nil {
+		err = e.CheckOpen()
+	}
+	if err != nil {
+		return deliver.Endpoint{}, err
+	}
+	return e, nil
+}
+
+// applied waits until a stored change is in effect in this process.
+func (m *Manager) applied(ctx context.Context, owner, id string) error {
+	if err := m.cfg.Applied(ctx, owner, record.Key{Kind: record.Endpoint, ID: id}); err != nil {
+		return fmt.Errorf("endpoints: the change is stored and not in effect yet: %w", err)
+	}
+	return nil
+}
+
 // Delete deletes an endpoint; its monitor or rule stays. After Delete has returned, this process
-// begins no attempts to the endpoint. Other processes on the same store stop within 10 s.
+// begins no attempts to the endpoint, and others stop within a second.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }
 
 // DeleteVersion is like Delete, but returns ErrEndpointConflict if the endpoint does not have the
-// version; 0 means any version. A change made just before the store deletes the endpoint may go
-// unnoticed.
+// version; 0 means any version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
-	if err := m.cfg.Allowed(); err != nil {
+	if _, err := m.cfg.Limits(ctx, owner); err != nil {
 		return err
 	}
-	if version != 0 { // before Moved changes its monitor or rule
-		if err := m.unchanged(ctx, owner, id, "", version); err != nil {
+	for tries := 1; ; tries++ {
+		e, err := m.cfg.Store.Get(ctx, owner, id)
+		if err != nil && !errors.Is(err, deliver.ErrSealed) {
+			return err
+		}
+		if version != 0 && version != e.Version {
+			return deliver.ErrEndpointConflict
+		}
+		c := record.Change{Delete: []record.Ref{{Key: record.Key{Kind: record.Endpoint, ID: id}, Owner: owner, Version: e.Version}}}
+		if err := m.move(ctx, e, "", &c); err != nil {
+			return err
+		}
+		err = m.apply(ctx, c, nil)
+		if err == nil {
+			return m.applied(ctx, owner, id)
+		}
+		if !errors.Is(err, deliver.ErrEndpointConflict) || tries == changeTries {
 			return err
 		}
 	}
-	return m.withMoved(ctx, owner, id, "", func(from string) error {
-		if err := m.unchanged(ctx, owner, id, from, version); err != nil {
-			return err
-		}
-		if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
-			return err
-		}
-		m.cfg.Dispatcher.Drop(id)
-		return nil
-	})
 }
 
-// unchanged returns ErrEndpointConflict if the endpoint does not have the version, and
-// errMovedMeanwhile if it does not have the URL. Version 0 and URL "" mean any.
-func (m *Manager) unchanged(ctx context.Context, owner, id, url string, version int64) error {
-	if url == "" && version == 0 {
+// Sealed returns the endpoints of all owners whose secrets cannot be decrypted, because the key is
+// missing. The result has no secrets. Nothing is sent to these endpoints; their deliveries wait.
+func (m *Manager) Sealed(ctx context.Context) ([]deliver.Endpoint, error) {
+	var list []deliver.Endpoint
+	err := m.cfg.Store.Scan(ctx, func(e deliver.Endpoint) error {
+		if e.Secret == "" || e.CheckOpen() != nil { // Scan passes what it cannot decrypt without secrets
+			list = append(list, shown(e, false))
+		}
 		return nil
+	})
+	if err != nil && !errors.Is(err, deliver.ErrSealed) {
+		return nil, err
 	}
-	e, err := m.find(ctx, owner, id)
-	switch {
-	case err != nil:
-		return err
-	case version != 0 && e.Version != version:
-		return deliver.ErrEndpointConflict
-	case url != "" && e.URL != url:
-		return errMovedMeanwhile
-	}
-	return nil
+	return list, nil
 }
 
 // now returns the time without a monotonic reading, since stored times are compared with times of

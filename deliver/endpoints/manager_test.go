@@ -6,29 +6,26 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 func newManager(t *testing.T, tune func(*endpoints.Config)) (*endpoints.Manager, *bench) {
 	t.Helper()
-	b := newBench(t, nil, func(c *dispatch.Config) {
-		c.Senders["nats"] = deliver.Handlers{}
-	})
-	cfg := endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d}
-	if tune != nil {
-		tune(&cfg)
-	}
-	m, err := endpoints.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, b
+	b := newBench(t, nil, func(c *dispatch.Config) { c.Senders["nats"] = deliver.Handlers{} })
+	return b.manager(tune), b
 }
 
 func TestManagerCreates(t *testing.T) {
@@ -125,7 +122,7 @@ func TestManagerUpdates(t *testing.T) {
 		{"to the secret there is", endpoints.Update{Secret: ptr(deliver.Secret(key))}, func(*deliver.Endpoint) {}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			want, err := b.store.Endpoints().Get(t.Context(), "o", created.ID)
+			want, err := b.stored().Get(t.Context(), "o", created.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +134,7 @@ func TestManagerUpdates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored, err := b.store.Endpoints().Get(t.Context(), "o", created.ID)
+			stored, err := b.stored().Get(t.Context(), "o", created.ID)
 			if err != nil || !sameEndpoint(stored, want) {
 				t.Errorf("stored another endpoint than wanted (%v): %+v, want %+v", err, stored, want)
 			}
@@ -158,7 +155,7 @@ func TestManagerUpdateIsAllOrNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, _ := b.store.Endpoints().Get(t.Context(), "o", e.ID)
+	before, _ := b.stored().Get(t.Context(), "o", e.ID)
 	good := endpoints.Update{URL: ptr("https://two.example.com/"), Secret: ptr(deliver.Secret("")), Headers: []deliver.Header{{Name: "X-A", Value: "a"}}, Limits: &deliver.Limits{Rate: 1}}
 	for field, spoil := range map[string]func(*endpoints.Update){
 		"webhook_url":     func(u *endpoints.Update) { u.URL = ptr("https://10.0.0.1/") },
@@ -174,7 +171,7 @@ func TestManagerUpdateIsAllOrNothing(t *testing.T) {
 		if !errors.As(err, &fe) || fe.Field != field {
 			t.Errorf("%s: error %v", field, err)
 		}
-		if after, _ := b.store.Endpoints().Get(t.Context(), "o", e.ID); !sameEndpoint(after, before) {
+		if after, _ := b.stored().Get(t.Context(), "o", e.ID); !sameEndpoint(after, before) {
 			t.Errorf("%s: changed to %+v", field, after)
 		}
 	}
@@ -298,66 +295,381 @@ func TestManagerOwners(t *testing.T) {
 	}
 }
 
-func TestManagerBoundsEndpoints(t *testing.T) {
-	m, _ := newManager(t, func(c *endpoints.Config) { c.MaxPerSource = 2 })
-	create := func(source string, n int) error {
-		_, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src(source), URL: fmt.Sprintf("https://h.example.com/%d", n)})
-		return err
-	}
-	if err := errors.Join(create("a", 1), create("a", 2), create("b", 1)); err != nil {
+// An endpoint is created with its monitor or rule, or not at all.
+func TestManagerCreatesBesideItsSource(t *testing.T) {
+	m, b := newManager(t, nil)
+	b.source("thief", "theirs")
+	rule := record.Record{Key: record.Key{Kind: record.Rule, ID: "r"}, Owner: "o"}
+	if _, err := b.store.Ports().Records.Apply(t.Context(), record.Change{Put: []record.Record{rule}}); err != nil {
 		t.Fatal(err)
 	}
-	var fe *deliver.FieldError
-	if err := create("a", 3); !errors.As(err, &fe) || fe.Field != "endpoints" {
-		t.Errorf("one too many: %v", err)
+	for _, row := range []struct {
+		name   string
+		source deliver.Source
+		want   error
+	}{
+		{"a monitor", deliver.Source{Kind: deliver.SourceMonitor, ID: "a", Owner: "o"}, nil},
+		{"a rule", deliver.Source{Kind: deliver.SourceRule, ID: "r", Owner: "o"}, nil},
+		{"none", deliver.Source{Kind: deliver.SourceMonitor, ID: "none", Owner: "o"}, endpoints.ErrSourceNotFound},
+		{"a rule that is a monitor", deliver.Source{Kind: deliver.SourceRule, ID: "b", Owner: "o"}, endpoints.ErrSourceNotFound},
+		{"another owner's", deliver.Source{Kind: deliver.SourceMonitor, ID: "theirs", Owner: "o"}, endpoints.ErrSourceNotFound},
+	} {
+		e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: row.source, URL: "https://hooks.example.com/"})
+		if !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
+			t.Errorf("%s: %v, want %v", row.name, err, row.want)
+		}
+		list, err := m.List(t.Context(), "o", row.source.ID)
+		if err != nil || (len(list) == 1) != (row.want == nil) || row.want == nil && (list[0].ID != e.ID || e.Version != 1 || list[0].Version != 1) {
+			t.Errorf("%s: list %+v, %v", row.name, list, err)
+		}
 	}
 }
 
-// meeting makes another change between the reading and the writing of one.
-type meeting struct {
-	deliver.EndpointStore
-	others *int // changes still to come
-}
-
-func (m meeting) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
-	e, err := m.EndpointStore.Get(ctx, owner, id)
-	if err == nil && *m.others > 0 {
-		*m.others--
-		other := e
-		other.Limits.Burst++
-		err = m.EndpointStore.Update(ctx, other)
+// Of many creations at a time exactly as many succeed as a limit allows.
+func TestManagerLimitsAreExact(t *testing.T) {
+	errQuota := errors.New("quota")
+	ofOwner := func(_ context.Context, owner string) ([]control.Limit, error) {
+		return []control.Limit{{Limit: record.Limit{Owner: owner, Kinds: []record.Kind{record.Endpoint}, Max: 7},
+			Exceeded: func(have int64) error { return fmt.Errorf("%w: %d", errQuota, have) }}}, nil
 	}
-	return e, err
+	for _, row := range []struct {
+		name    string
+		tune    func(*endpoints.Config)
+		sources int
+		want    int
+		refused func(error) bool
+	}{
+		{"100 of a source", func(*endpoints.Config) {}, 1, 100, isField("endpoints")},
+		{"MaxPerSource", func(c *endpoints.Config) { c.MaxPerSource = 5 }, 2, 10, isField("endpoints")},
+		{"Limits", func(c *endpoints.Config) { c.Limits = ofOwner }, 2, 7, func(err error) bool { return errors.Is(err, errQuota) && err.Error() == "quota: 8" }},
+		{"the first that is exceeded", func(c *endpoints.Config) { c.MaxPerSource, c.Limits = 7, ofOwner }, 1, 7, func(err error) bool { return errors.Is(err, errQuota) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			m, b := newManager(t, row.tune)
+			const callers, each = 32, 4
+			var wg sync.WaitGroup
+			var made atomic.Int64
+			for i := range callers {
+				wg.Go(func() {
+					for n := range each {
+						source := src(string(rune('a' + n%row.sources)))
+						_, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: source, URL: fmt.Sprintf("https://h.example.com/%d/%d", i, n)})
+						if err == nil {
+							made.Add(1)
+						} else if !row.refused(err) {
+							t.Errorf("refused by %v", err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			list, err := b.stored().List(t.Context(), "o", "")
+			if err != nil || len(list) != row.want || made.Load() != int64(row.want) {
+				t.Errorf("%d stored, %d made, %v; want %d", len(list), made.Load(), err, row.want)
+			}
+		})
+	}
 }
 
-// Of changes that meet none is lost; one that meets others again and again is
-// given up.
+func isField(name string) func(error) bool {
+	return func(err error) bool {
+		var fe *deliver.FieldError
+		return errors.As(err, &fe) && fe.Field == name
+	}
+}
+
+// An error of Limits refuses every change. Its limits are of creations alone.
+func TestManagerAsksForLimits(t *testing.T) {
+	errEnds := errors.New("shutting down")
+	none := []control.Limit{{Limit: record.Limit{Owner: "o", Kinds: []record.Kind{record.Endpoint}}, Exceeded: func(int64) error { return errEnds }}}
+	for _, refuses := range []error{errEnds, nil} {
+		for name, call := range map[string]func(ctx context.Context, m *endpoints.Manager) error{
+			"Create": func(ctx context.Context, m *endpoints.Manager) error {
+				return second(m.Create(ctx, endpoints.NewEndpoint{Source: src("a"), URL: "https://b.example.com/"}))
+			},
+			"Update": func(ctx context.Context, m *endpoints.Manager) error {
+				return second(m.Update(ctx, "o", "a", endpoints.Update{}))
+			},
+			"Disable": func(ctx context.Context, m *endpoints.Manager) error { return second(m.Disable(ctx, "o", "a", "x")) },
+			"Enable":  func(ctx context.Context, m *endpoints.Manager) error { return second(m.Enable(ctx, "o", "a")) },
+			"Delete":  func(ctx context.Context, m *endpoints.Manager) error { return m.Delete(ctx, "o", "a") },
+		} {
+			m, b := newManager(t, func(c *endpoints.Config) {
+				c.Limits = func(context.Context, string) ([]control.Limit, error) { return none, refuses }
+			})
+			b.endpoint("a")
+			_, before, err := b.store.Ports().Records.Since(t.Context(), 0, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := refuses
+			if name == "Create" {
+				want = errEnds
+			}
+			if err := call(t.Context(), m); !errors.Is(err, want) || (err == nil) != (want == nil) {
+				t.Errorf("%s: %v, want %v", name, err, want)
+			}
+			if _, after, err := b.store.Ports().Records.Since(t.Context(), 0, 1); err != nil || (after > before) != (want == nil) {
+				t.Errorf("%s that ends with %v: entries %d to %d of the feed, %v", name, want, before, after, err)
+			}
+		}
+	}
+}
+
+// meddled is a store of records in which others make a change after each read.
+type meddled struct {
+	record.Store
+	change func(ctx context.Context) error
+}
+
+func (m meddled) Get(ctx context.Context, owner string, k record.Key) (record.Record, error) {
+	r, err := m.Store.Get(ctx, owner, k)
+	if err == nil {
+		err = m.change(ctx)
+	}
+	return r, err
+}
+
+func (m meddled) List(ctx context.Context, q record.Query) ([]record.Record, int, error) {
+	list, n, err := m.Store.List(ctx, q)
+	if err == nil {
+		err = m.change(ctx)
+	}
+	return list, n, err
+}
+
+// beside returns a manager of endpoint a, and others that change it in the middle of the next n
+// calls of the manager. A call makes one try for each change.
+func beside(t *testing.T, n int, tune func(*endpoints.Config)) (*endpoints.Manager, *bench) {
+	t.Helper()
+	b := newBench(t, nil, nil)
+	b.endpoint("a")
+	return b.manager(func(c *endpoints.Config) {
+		if tune != nil {
+			tune(c)
+		}
+		c.Store = endpoints.NewStore(meddled{b.store.Ports().Records, func(ctx context.Context) error {
+			if n == 0 {
+				return nil
+			}
+			n--
+			e, err := b.stored().Get(ctx, "o", "a")
+			e.Limits.Burst++
+			if err == nil {
+				err = b.stored().Update(ctx, e)
+			}
+			return err
+		}}, nil)
+	}), b
+}
+
+// A change that meets others begins again, so that none is lost; it is given up after 20 tries. The
+// secret that is shown is the one that is stored.
 func TestManagerChangesThatMeet(t *testing.T) {
 	for _, row := range []struct {
 		others int
 		want   error
 	}{{0, nil}, {1, nil}, {19, nil}, {20, deliver.ErrEndpointConflict}} {
-		others := 0
-		var raw deliver.EndpointStore
-		m, b := newManager(t, func(c *endpoints.Config) {
-			raw = c.Store
-			c.Store = meeting{raw, &others}
-		})
-		e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "https://one.example.com/"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		others = row.others
-		changed, err := m.RotateSecret(t.Context(), "o", e.ID)
+		m, b := beside(t, row.others, nil)
+		changed, err := m.RotateSecret(t.Context(), "o", "a")
 		if !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
-			t.Errorf("beside %d others: %v, want %v", row.others, err, row.want)
+			t.Errorf("rotation beside %d others: %v, want %v", row.others, err, row.want)
 		}
-		stored, _ := b.store.Endpoints().Get(t.Context(), "o", e.ID)
+		stored := b.get("a")
 		if stored.Limits.Burst != row.others {
-			t.Errorf("beside %d others: %d of them stored", row.others, stored.Limits.Burst)
+			t.Errorf("rotation beside %d others: %d of them stored", row.others, stored.Limits.Burst)
 		}
 		if err == nil && (stored.Secret != changed.Secret || changed.Version != stored.Version || len(stored.OldSecrets) != 1) {
-			t.Errorf("beside %d others: the secret that was shown is not the one stored", row.others)
+			t.Errorf("rotation beside %d others: the secret that was shown is not the one stored", row.others)
+		}
+		m, _ = beside(t, row.others, nil)
+		if err := m.Delete(t.Context(), "o", "a"); !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
+			t.Errorf("deletion beside %d others: %v, want %v", row.others, err, row.want)
+		}
+	}
+}
+
+// A call with a Version changes this version alone, also if another change comes in the middle.
+func TestManagerVersions(t *testing.T) {
+	calls := map[string]func(ctx context.Context, m *endpoints.Manager, version int64) error{
+		"Update": func(ctx context.Context, m *endpoints.Manager, version int64) error {
+			return second(m.Update(ctx, "o", "a", endpoints.Update{Paused: ptr(true), Version: version}))
+		},
+		"DeleteVersion": func(ctx context.Context, m *endpoints.Manager, version int64) error {
+			return m.DeleteVersion(ctx, "o", "a", version)
+		},
+	}
+	for name, call := range calls {
+		for _, row := range []struct {
+			version int64 // the endpoint has 1
+			others  int
+			want    error
+		}{
+			{0, 0, nil}, {0, 1, nil}, {1, 0, nil},
+			{1, 1, deliver.ErrEndpointConflict}, {2, 0, deliver.ErrEndpointConflict}, {2, 1, deliver.ErrEndpointConflict},
+		} {
+			m, b := beside(t, row.others, nil)
+			err := call(t.Context(), m, row.version)
+			if !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
+				t.Errorf("%s of version %d beside %d others: %v, want %v", name, row.version, row.others, err, row.want)
+			}
+			e, err := b.stored().Get(t.Context(), "o", "a")
+			if changed := err != nil || !e.PausedSince.IsZero(); changed != (row.want == nil) {
+				t.Errorf("%s of version %d beside %d others: changed %v, although it returned %v", name, row.version, row.others, changed, row.want)
+			}
+		}
+	}
+}
+
+// FailingSince is about a receiver, until its owner says that it works: another URL and Enable end
+// it, also if it is stored in the middle of the change. No other change does.
+func TestManagerClearsFailingSince(t *testing.T) {
+	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, row := range []struct {
+		name    string
+		do      func(ctx context.Context, m *endpoints.Manager) error
+		cleared bool
+	}{
+		{"another URL", update(endpoints.Update{URL: ptr("https://b.example.com/")}), true},
+		{"enabled", func(ctx context.Context, m *endpoints.Manager) error { return second(m.Enable(ctx, "o", "a")) }, true},
+		{"the same URL", update(endpoints.Update{URL: ptr("https://a.example.com/")}), false},
+		{"another secret", update(endpoints.Update{Secret: new(deliver.Secret)}), false},
+		{"disabled", func(ctx context.Context, m *endpoints.Manager) error { return second(m.Disable(ctx, "o", "a", "x")) }, false},
+	} {
+		for _, when := range []string{"before", "between"} {
+			b := newBench(t, nil, nil)
+			b.endpoint("a")
+			store := endpoints.NewStore(b.store.Ports().Records, nil)
+			fail := func(ctx context.Context) error {
+				e, err := store.Get(ctx, "o", "a")
+				if e.FailingSince = since; err == nil && e.Version == 1 {
+					err = store.SetFailing(ctx, e)
+				}
+				return err
+			}
+			m := b.manager(func(c *endpoints.Config) {
+				if when == "between" {
+					c.Store = endpoints.NewStore(meddled{b.store.Ports().Records, fail}, nil)
+				} else if err := fail(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if err := row.do(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			if e := b.get("a"); e.FailingSince.IsZero() != row.cleared || e.Version != 2 {
+				t.Errorf("%s, failing %s: since %s in version %d, want cleared %v in version 2", row.name, when, e.FailingSince, e.Version, row.cleared)
+			}
+		}
+	}
+}
+
+func update(u endpoints.Update) func(ctx context.Context, m *endpoints.Manager) error {
+	return func(ctx context.Context, m *endpoints.Manager) error { return second(m.Update(ctx, "o", "a", u)) }
+}
+
+// A call whose answer the store loses has its result, the secret above all: nobody could ask for
+// that again. A call that the store does not make has its error.
+func TestManagerFindsOutWhatWasStored(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		do   func(ctx context.Context, m *endpoints.Manager) (deliver.Endpoint, error)
+		made func(got, stored deliver.Endpoint) bool
+	}{
+		{"Create", func(ctx context.Context, m *endpoints.Manager) (deliver.Endpoint, error) {
+			return m.Create(ctx, endpoints.NewEndpoint{Source: src("b"), URL: "https://b.example.com/"})
+		}, func(got, stored deliver.Endpoint) bool { return got.Secret == stored.Secret && got.Version == 1 }},
+		{"RotateSecret", func(ctx context.Context, m *endpoints.Manager) (deliver.Endpoint, error) {
+			return m.RotateSecret(ctx, "o", "a")
+		},
+			func(got, stored deliver.Endpoint) bool { return got.Secret == stored.Secret && got.Version == 2 }},
+		{"Disable", func(ctx context.Context, m *endpoints.Manager) (deliver.Endpoint, error) {
+			return m.Disable(ctx, "o", "a", "x")
+		},
+			func(got, stored deliver.Endpoint) bool {
+				return stored.Status == deliver.EndpointDisabled && got.Version == 2
+			}},
+		{"Delete", func(ctx context.Context, m *endpoints.Manager) (deliver.Endpoint, error) {
+			return deliver.Endpoint{ID: "a"}, m.Delete(ctx, "o", "a")
+		}, func(_, stored deliver.Endpoint) bool { return stored.ID == "" }},
+	} {
+		for _, fault := range []storetest.StoreFault{storetest.FailAfter, storetest.FailBefore} {
+			b := newBench(t, nil, nil)
+			b.endpoint("a")
+			m := b.manager(func(c *endpoints.Config) {
+				faulty := storetest.FaultyStore(b.store, storetest.FaultPlan{Method: "Records.Apply", Call: 1, Do: fault})
+				c.Store = endpoints.NewStore(faulty.Ports().Records, nil)
+			})
+			_, before, _ := b.store.Ports().Records.Since(t.Context(), 0, 1)
+			got, err := row.do(t.Context(), m)
+			if fault == storetest.FailBefore {
+				_, after, _ := b.store.Ports().Records.Since(t.Context(), 0, 1)
+				if !errors.Is(err, storetest.ErrStoreFault) || after != before {
+					t.Errorf("%s, not made: %v, entries %d to %d of the feed", row.name, err, before, after)
+				}
+				continue
+			}
+			stored, gone := b.stored().Get(t.Context(), "o", got.ID)
+			if err != nil || !row.made(got, stored) || gone != nil && row.name != "Delete" {
+				t.Errorf("%s, answer lost: version %d, %v; stored %+v, %v", row.name, got.Version, err, stored, gone)
+			}
+		}
+	}
+}
+
+// forestalled is a store of records that makes another change in place of the first one, and fails it.
+type forestalled struct {
+	record.Store
+	other func(ctx context.Context) error
+}
+
+func (f *forestalled) Apply(ctx context.Context, c record.Change) (uint64, error) {
+	if f.other == nil {
+		return f.Store.Apply(ctx, c)
+	}
+	err := f.other(ctx)
+	f.other = nil
+	return 0, errors.Join(storetest.ErrStoreFault, err)
+}
+
+// Another's change to the same version is not taken for the one that failed.
+func TestManagerDoesNotClaimAnothersChange(t *testing.T) {
+	for name, u := range map[string]endpoints.Update{
+		"the URL": {URL: ptr("https://theirs.example.com/")}, "the limits": {Limits: &deliver.Limits{InFlight: 3}},
+	} {
+		b := newBench(t, nil, nil)
+		b.endpoint("a")
+		m := b.manager(func(c *endpoints.Config) {
+			c.Store = endpoints.NewStore(&forestalled{b.store.Ports().Records, func(ctx context.Context) error { return update(u)(ctx, b.manager(nil)) }}, nil)
+		})
+		if err := update(endpoints.Update{URL: ptr("https://ours.example.com/")})(t.Context(), m); !errors.Is(err, storetest.ErrStoreFault) {
+			t.Errorf("%s changed meanwhile: %v, want %v", name, err, storetest.ErrStoreFault)
+		}
+	}
+}
+
+// A change that is stored and does not take effect is told with its result.
+func TestManagerWaitsForTheEffect(t *testing.T) {
+	errBusy := errors.New("busy")
+	for name, want := range map[string]error{"in effect": nil, "not yet": errBusy} {
+		var told []record.Key
+		b := newBench(t, nil, nil)
+		b.endpoint("a")
+		m := b.manager(func(c *endpoints.Config) {
+			c.Applied = func(_ context.Context, owner string, k record.Key) error {
+				told = append(told, k)
+				return want
+			}
+		})
+		e, err := m.RotateSecret(t.Context(), "o", "a")
+		if !errors.Is(err, want) || (err == nil) != (want == nil) || e.Secret == "" || e.Secret != b.get("a").Secret {
+			t.Errorf("%s: RotateSecret %v", name, err)
+		}
+		if err := m.Delete(t.Context(), "o", "a"); !errors.Is(err, want) || (err == nil) != (want == nil) {
+			t.Errorf("%s: Delete %v", name, err)
+		}
+		if k := (record.Key{Kind: record.Endpoint, ID: "a"}); !slices.Equal(told, []record.Key{k, k}) {
+			t.Errorf("%s: waited for %v", name, told)
 		}
 	}
 }
@@ -378,9 +690,9 @@ func hidden(e deliver.Endpoint) deliver.Endpoint {
 
 // sameEndpoint compares all fields; no list is an empty one.
 func sameEndpoint(a, b deliver.Endpoint) bool {
-	x, err := deliver.EncodeEndpoint(a)
-	y, err2 := deliver.EncodeEndpoint(b)
-	return err == nil && err2 == nil && string(x) == string(y)
+	x, err := a.Record()
+	y, err2 := b.Record()
+	return err == nil && err2 == nil && reflect.DeepEqual(x, y) && a.FailingSince.Equal(b.FailingSince)
 }
 
 // A network that is allowed can be registered, and no other.

@@ -3,212 +3,126 @@ package endpoints_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// Whoever is told that an endpoint's URL becomes another is told what became of it
-// when the call fails, also beside other calls.
-func TestMovedIsToldWhatBecameOfIt(t *testing.T) {
-	const url, another = "https://b.example.com/", "https://c.example.com/"
+// The monitor or rule that shows the URL of an endpoint is stored in the same change: it shows the
+// URL that the endpoint has, "" if there is none, whatever else happens meanwhile. Here the Data of
+// monitor a is that URL.
+func TestSourceMovesWithItsEndpoint(t *testing.T) {
+	const old, another = "https://a.example.com/", "https://b.example.com/"
+	errMoved := errors.New("no answer")
+	move := endpoints.Update{URL: ptr(another)}
+	remove := func(ctx context.Context, m *endpoints.Manager) error { return m.Delete(ctx, "o", "a") }
+	changeEndpoint := func(ctx context.Context, b *bench) error {
+		e, err := b.stored().Get(ctx, "o", "a")
+		e.Limits.Burst++
+		if err == nil {
+			err = b.stored().Update(ctx, e)
+		}
+		return err
+	}
+	changeSource := func(ctx context.Context, b *bench) error {
+		r, err := b.store.Ports().Records.Get(ctx, "o", monitorKey("a"))
+		r.Name += "'"
+		if err == nil {
+			_, err = b.store.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{r}})
+		}
+		return err
+	}
+	deleteSource := func(ctx context.Context, b *bench) error {
+		_, err := b.store.Ports().Records.Apply(ctx, record.Change{Delete: []record.Ref{{Key: monitorKey("a"), Owner: "o"}}})
+		return err
+	}
+	unrelated := func(c *endpoints.Config) {
+		c.Moved = func(context.Context, deliver.Endpoint, string) (record.Record, bool, error) {
+			return record.Record{}, false, nil
+		}
+	}
+	fails := func(c *endpoints.Config) {
+		c.Moved = func(context.Context, deliver.Endpoint, string) (record.Record, bool, error) {
+			return record.Record{}, false, errMoved
+		}
+	}
 	for _, row := range []struct {
 		name      string
-		meanwhile func(ctx context.Context, s deliver.EndpointStore) error
-		pinned    bool // to the version that it had
-		want      []string
+		do        func(ctx context.Context, m *endpoints.Manager) error
+		tune      func(*endpoints.Config)
+		meanwhile func(ctx context.Context, b *bench) error
+		err       error
+		url       string // of the endpoint, "" if there is none
+		shown     string // by the monitor
+		version   int64  // of the monitor, 0 if there is none
 	}{
-		{"nothing", func(context.Context, deliver.EndpointStore) error { return nil }, true, []string{url}},
-		{"deleted", func(ctx context.Context, s deliver.EndpointStore) error { return s.Delete(ctx, "o", "a") }, false, []string{url, ""}},
-		{"another change", func(ctx context.Context, s deliver.EndpointStore) error {
-			e, err := s.Get(ctx, "o", "a")
-			e.URL = another
-			if err == nil {
-				err = s.Update(ctx, e)
-			}
-			return err
-		}, true, []string{url, another}},
-		{"another change to the same", func(ctx context.Context, s deliver.EndpointStore) error {
-			e, err := s.Get(ctx, "o", "a")
-			e.URL = url
-			if err == nil {
-				err = s.Update(ctx, e)
-			}
-			return err
-		}, true, []string{url}},
-		{"disabled, and so not to be paused", func(ctx context.Context, s deliver.EndpointStore) error {
-			e, err := s.Get(ctx, "o", "a")
-			e.Status, e.StatusReason, e.StatusSince = deliver.EndpointDisabled, "down", time.Now()
-			if err == nil {
-				err = s.Update(ctx, e)
-			}
-			return err
-		}, false, []string{url, "https://a.example.com/"}},
+		{name: "another URL", do: update(move), url: another, shown: another, version: 3},
+		{name: "the same URL", do: update(endpoints.Update{URL: ptr(old)}), url: old, shown: old, version: 2},
+		{name: "no URL", do: update(endpoints.Update{Paused: ptr(true)}), url: old, shown: old, version: 2},
+		{name: "deleted", do: remove, shown: "", version: 3},
+		{name: "not the one that is shown, another URL", do: update(move), tune: unrelated, url: another, shown: old, version: 2},
+		{name: "not the one that is shown, deleted", do: remove, tune: unrelated, shown: old, version: 2},
+		{name: "a taken URL", do: update(endpoints.Update{URL: ptr("https://taken.example.com/")}), err: deliver.ErrEndpointDuplicate, url: old, shown: old, version: 2},
+		{name: "the monitor cannot be read, another URL", do: update(move), tune: fails, err: errMoved, url: old, shown: old, version: 2},
+		{name: "the monitor cannot be read, deleted", do: remove, tune: fails, err: errMoved, url: old, shown: old, version: 2},
+		{name: "another URL, the monitor changes", do: update(move), meanwhile: changeSource, url: another, shown: another, version: 4},
+		{name: "another URL of a version, the monitor changes", do: update(endpoints.Update{URL: ptr(another), Version: 1}), meanwhile: changeSource, url: another, shown: another, version: 4},
+		{name: "another URL, the endpoint changes", do: update(move), meanwhile: changeEndpoint, url: another, shown: another, version: 3},
+		{name: "another URL of a version, the endpoint changes", do: update(endpoints.Update{URL: ptr(another), Version: 1}), meanwhile: changeEndpoint,
+			err: deliver.ErrEndpointConflict, url: old, shown: old, version: 2},
+		{name: "another URL, the monitor is deleted", do: update(move), meanwhile: deleteSource, err: deliver.ErrEndpointNotFound},
+		{name: "deleted, the monitor changes", do: remove, meanwhile: changeSource, shown: "", version: 4},
+		{name: "deleted, the endpoint changes", do: remove, meanwhile: changeEndpoint, shown: "", version: 3},
+		{name: "deleted, the monitor is deleted", do: remove, meanwhile: deleteSource, err: deliver.ErrEndpointNotFound},
 	} {
-		b := newBench(t, nil, nil)
-		b.endpoint("a")
-		e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.store.Endpoints().Update(t.Context(), e); err != nil { // to version 1
-			t.Fatal(err)
-		}
-		var told []string
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d,
-			Moved: func(ctx context.Context, _ deliver.Source, _, to string) (bool, error) {
-				if told = append(told, to); len(told) > 1 {
-					return true, nil
-				}
-				return true, row.meanwhile(ctx, b.store.Endpoints())
-			}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		u := endpoints.Update{URL: ptr(url), Paused: ptr(true)}
-		if row.pinned {
-			u.Version = e.Version + 1
-		}
-		_, err = m.Update(t.Context(), "o", "a", u)
-		if !slices.Equal(told, row.want) || (err == nil) != (row.name == "nothing") {
-			t.Errorf("%s meanwhile: told %q, %v; want %q", row.name, told, err, row.want)
-		}
-	}
-}
-
-// The deletion of a version deletes no later one, which another call makes while the monitor
-// is told.
-func TestDeleteVersionBesideAnotherChange(t *testing.T) {
-	const another = "https://c.example.com/"
-	for name, u := range map[string]endpoints.Update{"another URL": {URL: ptr(another)}, "paused": {Paused: ptr(true)}} {
-		b := newBench(t, nil, nil)
-		b.endpoint("a")
-		was, err := b.store.Endpoints().Get(t.Context(), "o", "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.store.Endpoints().Update(t.Context(), was); err != nil { // to version 1
-			t.Fatal(err)
-		}
-		cfg := endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d}
-		other, err := endpoints.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown, changed := was.URL, false
-		cfg.Moved = func(ctx context.Context, _ deliver.Source, from, to string) (bool, error) {
-			shown = to
-			if changed {
-				return true, nil
+		t.Run(row.name, func(t *testing.T) {
+			b := newBench(t, nil, nil)
+			b.endpoint("a")
+			taken := deliver.Endpoint{ID: "taken", Source: src("a"), URL: "https://taken.example.com/", Secret: secret, Status: deliver.EndpointActive}
+			if err := b.stored().Create(t.Context(), taken); err != nil {
+				t.Fatal(err)
 			}
-			changed = true
-			_, err := other.Update(ctx, "o", "a", u)
-			return true, err
-		}
-		m, err := endpoints.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.DeleteVersion(t.Context(), "o", "a", was.Version+1); !errors.Is(err, deliver.ErrEndpointConflict) {
-			t.Errorf("%s meanwhile: %v, want %v", name, err, deliver.ErrEndpointConflict)
-		}
-		is, err := b.store.Endpoints().Get(t.Context(), "o", "a")
-		if err != nil || shown != is.URL {
-			t.Errorf("%s meanwhile: the endpoint has %q, %v; %q is shown", name, is.URL, err, shown)
-		}
-		if err := m.DeleteVersion(t.Context(), "o", "a", is.Version); err != nil {
-			t.Errorf("%s before: %v", name, err)
-		}
-	}
-}
-
-// What shows the URL of an endpoint shows the one that the endpoint has in the end, "" if it
-// is gone, also when another call changes it in the middle of a change or a deletion.
-func TestURLIsShownAsItIsBesideAnotherChange(t *testing.T) {
-	const url, another = "https://b.example.com/", "https://c.example.com/"
-	calls := map[string]func(ctx context.Context, m *endpoints.Manager) error{
-		"change": func(ctx context.Context, m *endpoints.Manager) error {
-			_, err := m.Update(ctx, "o", "a", endpoints.Update{URL: ptr(url)})
-			return err
-		},
-		"deletion": func(ctx context.Context, m *endpoints.Manager) error { return m.Delete(ctx, "o", "a") },
-	}
-	for call, do := range calls {
-		for _, meanwhile := range []string{"a change of the endpoint", "a change of the monitor"} {
-			for _, when := range []string{"before", "after"} {
-				b := newBench(t, nil, nil)
-				b.endpoint("a")
-				e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
-				if err != nil {
-					t.Fatal(err)
-				}
-				shown, begun := e.URL, false
-				cfg := endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d}
-				bound, err := endpoints.New(cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var m *endpoints.Manager
-				other := func(ctx context.Context) error {
-					if begun {
-						return nil
-					}
-					begun = true
-					by := m
-					if meanwhile == "a change of the monitor" {
-						shown, by = another, bound
-					}
-					_, err := by.Update(ctx, "o", "a", endpoints.Update{URL: ptr(another)})
-					return err
-				}
-				cfg.Moved = func(ctx context.Context, _ deliver.Source, from, to string) (moved bool, err error) {
-					if when == "before" {
-						err = other(ctx)
-					}
-					if shown == from {
-						shown, moved = to, true
-					}
-					if when == "after" {
-						err = other(ctx)
-					}
-					return moved, err
-				}
-				if m, err = endpoints.New(cfg); err != nil {
-					t.Fatal(err)
-				}
-				if err := do(t.Context(), m); err != nil {
-					t.Errorf("%s, %s %s: %v", call, meanwhile, when, err)
-				}
-				has, err := b.store.Endpoints().Get(t.Context(), "o", "a")
-				if errors.Is(err, deliver.ErrEndpointNotFound) {
-					err = nil
-				}
-				if err != nil || shown != has.URL {
-					t.Errorf("%s, %s %s: %q is shown, the endpoint has %q, %v", call, meanwhile, when, shown, has.URL, err)
-				}
+			show := func(ctx context.Context, url string) (record.Record, error) {
+				r, err := b.store.Ports().Records.Get(ctx, "o", monitorKey("a"))
+				r.Data = []byte(url)
+				return r, err
 			}
-		}
+			r, err := show(t.Context(), old)
+			if err == nil {
+				_, err = b.store.Ports().Records.Apply(t.Context(), record.Change{Put: []record.Record{r}}) // version 2
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			meanwhile := row.meanwhile
+			m := b.manager(func(c *endpoints.Config) {
+				c.Moved = func(ctx context.Context, e deliver.Endpoint, url string) (record.Record, bool, error) {
+					if e.ID != "a" || e.URL != old {
+						t.Errorf("asked for endpoint %s with %s, want it as it was", e.ID, e.URL)
+					}
+					r, err := show(ctx, url)
+					if err == nil && meanwhile != nil {
+						err = meanwhile(ctx, b)
+						meanwhile = nil
+					}
+					return r, err == nil, err
+				}
+				if row.tune != nil {
+					row.tune(c)
+				}
+			})
+			if err := row.do(t.Context(), m); !errors.Is(err, row.err) || (err == nil) != (row.err == nil) {
+				t.Errorf("error %v, want %v", err, row.err)
+			}
+			e, _ := b.stored().Get(t.Context(), "o", "a")
+			r, _ = b.store.Ports().Records.Get(t.Context(), "o", monitorKey("a"))
+			if e.URL != row.url || string(r.Data) != row.shown || r.Version != row.version {
+				t.Errorf("the endpoint has %q, the monitor of version %d shows %q; want %q, %d and %q", e.URL, r.Version, r.Data, row.url, row.version, row.shown)
+			}
+		})
 	}
 }
 
-// An endpoint whose secret cannot be opened is deleted by its version, too.
-func TestDeleteVersionOfASealedEndpoint(t *testing.T) {
-	b := newBench(t, nil, nil)
-	e := deliver.Endpoint{ID: "a", Source: src("a"), URL: "https://a.example.com/", Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive, CreatedAt: time.Now(), Version: 1}
-	if err := seal(t, b.store.Endpoints(), sealKey("k1", 'a')).Create(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
-	m, err := endpoints.New(endpoints.Config{Store: seal(t, b.store.Endpoints(), sealKey("k2", 'b')), Dispatcher: b.d})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.DeleteVersion(t.Context(), "o", "a", e.Version); err != nil {
-		t.Errorf("deletion of version %d: %v", e.Version, err)
-	}
-	if _, err := b.store.Endpoints().Get(t.Context(), "o", "a"); !errors.Is(err, deliver.ErrEndpointNotFound) {
-		t.Errorf("after it: %v, want %v", err, deliver.ErrEndpointNotFound)
-	}
-}
+func monitorKey(id string) record.Key { return record.Key{Kind: record.Monitor, ID: id} }

@@ -27,10 +27,7 @@ func downBench(t *testing.T) (b *bench, m *endpoints.Manager, down *atomic.Bool)
 		return deliver.Result{OK: true, StatusCode: 200}
 	}, func(c *dispatch.Config) { c.LaneInFlight = 1 })
 	b.endpoint("a")
-	m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d, Log: b.store.Log()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m = b.manager(nil)
 	return b, m, down
 }
 
@@ -177,7 +174,7 @@ func TestRecoverSince(t *testing.T) {
 		b, m, down := downBench(t)
 		b.endpoint("b")
 		beside := deliver.Endpoint{ID: "beside", Source: src("a"), URL: "https://beside.example.com/", Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive}
-		if err := b.store.Endpoints().Create(t.Context(), beside); err != nil {
+		if err := b.stored().Create(t.Context(), beside); err != nil {
 			t.Fatal(err)
 		}
 		b.run()
@@ -280,11 +277,8 @@ func TestRecoverReadsTheLogOnce(t *testing.T) {
 		if _, err := m.Enable(t.Context(), "o", "a"); err != nil {
 			t.Fatal(err)
 		}
-		log := &askedLog{Log: b.store.Log()}
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d, Log: log})
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := &askedLog{Log: b.store.Ports().Log}
+		m = b.manager(func(c *endpoints.Config) { c.Log = log })
 		if n, err := m.Recover(t.Context(), "o", "a", time.Time{}); n != 2500 || err != nil {
 			t.Errorf("recovered %d, %v; want 2500", n, err)
 		}
@@ -305,11 +299,7 @@ func TestRecoverReadsTheLogOnce(t *testing.T) {
 }
 
 func TestRedeliverWithoutALog(t *testing.T) {
-	b := newBench(t, nil, nil)
-	m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newBench(t, nil, nil).manager(func(c *endpoints.Config) { c.Log = nil })
 	if _, err := m.Redeliver(t.Context(), "o", "d"); err == nil {
 		t.Error("Redeliver without a Log has to fail")
 	}

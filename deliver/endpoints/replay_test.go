@@ -23,10 +23,7 @@ func missed(t *testing.T, n int) (*bench, *endpoints.Manager) {
 		b.commit("a", fmt.Sprintf("p%03d", i), 1, true)
 	}
 	b.endpoint("a")
-	m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d, Log: b.store.Log()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := b.manager(nil)
 	return b, m
 }
 
@@ -165,10 +162,7 @@ func TestReplayBesideOneThatEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, _ := missed(t, 30)
 				d := &overtaken{Dispatcher: b.d, run: b.run, by: row.by}
-				m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: d, Log: b.store.Log()})
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := b.manager(func(c *endpoints.Config) { c.Dispatcher = d })
 				if _, err := m.Replay(t.Context(), "o", "a", time.Time{}, time.Time{}); err != nil || d.starts != row.starts {
 					t.Errorf("started %d times, %v: want %d", d.starts, err, row.starts)
 				}
@@ -189,13 +183,13 @@ func TestReplayAfterADisabledTime(t *testing.T) {
 		b.commit("a", "before", 1, true)
 		pass(time.Minute)
 		since := time.Now()
-		e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+		e, err := b.stored().Get(t.Context(), "o", "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		e.Status, e.StatusSince = deliver.EndpointDisabled, time.Now()
 		b.commit("a", "made", 2, false) // before it is disabled, and tried after
-		if err := b.store.Endpoints().Update(t.Context(), e); err != nil {
+		if err := b.stored().Update(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		pass(2 * time.Minute)

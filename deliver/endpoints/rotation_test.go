@@ -61,7 +61,7 @@ func (r *rotating) rotate(overlap *time.Duration) error {
 // verifies says, as "trio/bare", which secrets verify a request made now.
 func (r *rotating) verifies() string {
 	r.t.Helper()
-	e, err := r.b.store.Endpoints().Get(r.t.Context(), "o", r.id)
+	e, err := r.b.stored().Get(r.t.Context(), "o", r.id)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestRotationBack(t *testing.T) {
 		if _, err := r.m.Update(t.Context(), "o", r.id, endpoints.Update{}); err != nil {
 			t.Fatal(err)
 		}
-		if e, err := r.b.store.Endpoints().Get(t.Context(), "o", r.id); err != nil || len(e.OldSecrets) != 0 {
+		if e, err := r.b.stored().Get(t.Context(), "o", r.id); err != nil || len(e.OldSecrets) != 0 {
 			t.Errorf("a change keeps secrets that have expired: %v", err)
 		}
 	})
@@ -237,7 +237,7 @@ func TestVerifierThroughARotation(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, grace := range []bool{true, false} {
-			e, err := r.b.store.Endpoints().Get(t.Context(), "o", r.id)
+			e, err := r.b.stored().Get(t.Context(), "o", r.id)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,7 +37,7 @@ type AESSealer struct {
 
 // NewAESSealer returns an AESSealer that encrypts with the first key and decrypts with any of them.
 // To change keys, put the new key first and keep the old key after it. Remove the old key when
-// SealedStore.Reseal has succeeded for all owners. If there are several processes, first give all
+// Store.Reseal has succeeded for all owners. If there are several processes, first give all
 // of them the new key in second place.
 func NewAESSealer(keys ...SealKey) (*AESSealer, error) {
 	if len(keys) == 0 {

@@ -29,7 +29,7 @@ type TestResult struct {
 // The endpoint may be disabled. The body has "test":true. The call is not in the delivery log. A
 // refusal by the receiver is no error: see TestResult.OK.
 func (m *Manager) Test(ctx context.Context, owner, id string) (TestResult, error) {
-	e, err := readOpen(ctx, m.cfg.Store, owner, id)
+	e, err := m.readOpen(ctx, owner, id)
 	if err != nil {
 		return TestResult{}, err
 	}

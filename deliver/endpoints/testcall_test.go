@@ -21,20 +21,17 @@ import (
 )
 
 // tester is a manager whose https endpoints are sent to through rt.
-func tester(t *testing.T, rt http.RoundTripper) (*endpoints.Manager, deliver.Endpoint) {
+func tester(t *testing.T, rt http.RoundTripper) (*bench, *endpoints.Manager, deliver.Endpoint) {
 	t.Helper()
 	hook := newSender(t, webhook.Config{Transport: rt})
 	b := newBench(t, nil, func(c *dispatch.Config) { c.Senders["https"] = hook })
-	m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := b.manager(nil)
 	e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "https://hooks.example.com/x", Secret: secret,
 		Headers: []deliver.Header{{Name: "X-Tenant", Value: "acme"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m, e
+	return b, m, e
 }
 
 // The sample is an event like others, signed like others, and says what it is.
@@ -44,7 +41,7 @@ func TestTestCallSendsASample(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got receive.Received
-	m, e := tester(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+	_, m, e := tester(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 		b, _ := io.ReadAll(r.Body)
 		if got, err = v.Verify(r.Header.Get, b); err != nil {
 			t.Error(err)
@@ -97,7 +94,7 @@ func TestTestCallTellsWhatWentWrong(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				m, e := tester(t, roundTrip(func(r *http.Request) (*http.Response, error) { calls++; return row.rt(r) }))
+				_, m, e := tester(t, roundTrip(func(r *http.Request) (*http.Response, error) { calls++; return row.rt(r) }))
 				r, err := m.Test(t.Context(), "o", e.ID)
 				if err != nil || r.OK != (row.err == "") || r.StatusCode != row.status || r.Error != row.err || r.Duration != row.took {
 					t.Errorf("%+v, %v", r, err)
@@ -116,11 +113,7 @@ func TestTestCallIsGuarded(t *testing.T) {
 	hook := newSender(t, webhook.Config{})
 	defer hook.Close()
 	b := newBench(t, nil, func(c *dispatch.Config) { c.Senders["https"], c.Senders["http"] = hook, hook })
-	// Registered when private addresses were allowed.
-	m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d, AllowPrivate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := b.manager(func(c *endpoints.Config) { c.AllowPrivate = true }) // as when they were registered
 	for _, url := range []string{"https://127.0.0.1:8443/", "https://10.0.0.1/", "http://127.0.0.1/"} {
 		e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: url})
 		if err != nil {
@@ -135,7 +128,7 @@ func TestTestCallIsGuarded(t *testing.T) {
 func TestTestCallWithoutASender(t *testing.T) {
 	m, b := newManager(t, nil)
 	e := deliver.Endpoint{ID: "e", Source: src("a"), URL: "gone://x:pw@host/", Secret: secret}
-	if err := b.store.Endpoints().Create(t.Context(), e); err != nil {
+	if err := b.stored().Create(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	var fe *deliver.FieldError
@@ -154,10 +147,7 @@ func TestTestCallHasADeadline(t *testing.T) {
 				return deliver.Result{Error: "cut"}
 			}}
 		})
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := b.manager(nil)
 		e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "nats://subject"})
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +182,7 @@ func TestTestCallsAreBounded(t *testing.T) {
 					underWay += n
 					most = max(most, underWay)
 				}
-				m, _ := tester(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+				b, m, _ := tester(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 					count(1)
 					<-time.After(time.Second)
 					count(-1)
@@ -202,6 +192,7 @@ func TestTestCallsAreBounded(t *testing.T) {
 				done := make(chan error)
 				for o := range row.owners {
 					owner := fmt.Sprint("owner", o)
+					b.source(owner, owner)
 					e, err := m.Create(t.Context(), endpoints.NewEndpoint{URL: "https://hooks.example.com/x",
 						Source: deliver.Source{Kind: deliver.SourceMonitor, ID: owner, Owner: owner}})
 					if err != nil {

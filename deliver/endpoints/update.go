@@ -2,7 +2,6 @@ package endpoints
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -16,9 +15,8 @@ type Update struct {
 	Limits  *deliver.Limits
 	// Paused begins or ends a pause: see Endpoint.PausedSince. Attempts under way continue.
 	// After the pause new deliveries are sent immediately. If the receiver keeps up, the waiting
-	// ones follow within seconds, in any order and with all their retries. Other processes begin
-	// a pause within 10 s, or when a present wait for the receiver ends. They end a pause within
-	// a minute. A disabled endpoint cannot be paused.
+	// ones follow within seconds, in any order and with all their retries. A disabled endpoint
+	// cannot be paused.
 	Paused *bool
 	// Secret replaces the secret; "" generates a new one. Until Overlap has passed,
 	// webhook-signature has signatures by the old and the new secret, and a receiver needs only
@@ -35,82 +33,59 @@ type Update struct {
 }
 
 // Update makes all changes of u to an endpoint, or none. If the secret changes, the result has the
-// new one. Other processes apply the change within 10 s. A process whose deliveries to the endpoint
-// wait applies it when the wait ends: at most 10 minutes after failures, or the time that the
-// receiver asked for.
+// new one. The change is in effect in this process when Update returns, and in other processes within
+// a second. Deliveries then no longer wait for the failures of an earlier receiver.
 func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
-	if err := m.cfg.Allowed(); err != nil {
-		return deliver.Endpoint{}, err
-	}
 	if err := m.checkUpdate(&u); err != nil {
 		return deliver.Endpoint{}, err
 	}
-	if u.URL == nil {
-		return m.update(ctx, owner, id, "", u)
-	}
-	var e deliver.Endpoint
-	err := m.withMoved(ctx, owner, id, *u.URL, func(from string) (err error) {
-		e, err = m.update(ctx, owner, id, from, u)
-		return err
-	})
-	return e, err
-}
-
-// update makes the changes of u, which the caller has checked. It returns errMovedMeanwhile if
-// the endpoint's URL is not from; "" means any URL.
-func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) (deliver.Endpoint, error) {
 	var key deliver.Secret
 	if u.Secret != nil {
 		if key = *u.Secret; key == "" {
 			key = deliver.GenerateSecret() // only once, even if the change is tried again
 		}
 	}
-	reset := false // the receiver or its requests change, so earlier failures do not count
 	e, err := m.change(ctx, owner, id, func(e *deliver.Endpoint, now time.Time) error {
 		if u.Version != 0 && u.Version != e.Version {
-			return deliver.ErrEndpointConflict
+			return errOtherVersion
 		}
-		if from != "" && e.URL != from {
-			return errMovedMeanwhile
-		}
-		overlap := u.overlap()
-		if u.URL != nil {
-			if e.URL != *u.URL {
-				reset, e.FailingSince = true, time.Time{} // FailingSince was about the old receiver
-				if u.Overlap == nil {
-					overlap = 0
-				}
-			}
-			e.URL = *u.URL
-		}
-		if u.Headers != nil {
-			reset = reset || !slices.Equal(e.Headers, u.Headers)
-			e.Headers = u.Headers
-		}
-		if u.Limits != nil {
-			e.Limits = *u.Limits
-		}
-		if u.Paused != nil {
-			switch {
-			case !*u.Paused:
-				reset = reset || !e.PausedSince.IsZero()
-				e.PausedSince = time.Time{}
-			case e.Status == deliver.EndpointDisabled:
-				return invalid.Field("deliver", "paused", "true", "false for a disabled endpoint: enable it first")
-			case e.PausedSince.IsZero():
-				e.PausedSince = now
-			}
-		}
-		if key != "" {
-			reset = true
-			return rotate(e, key, overlap, now)
-		}
-		return nil
+		return u.edit(e, key, now)
 	})
-	if err == nil && reset {
-		m.cfg.Dispatcher.Reset(id)
-	}
 	return m.shown(e, key != ""), err
+}
+
+// edit makes the changes in an endpoint. key is the new secret, "" for none.
+func (u *Update) edit(e *deliver.Endpoint, key deliver.Secret, now time.Time) error {
+	overlap := u.overlap()
+	if u.URL != nil {
+		if e.URL != *u.URL {
+			e.FailingSince = time.Time{} // it was about the old receiver
+			if u.Overlap == nil {
+				overlap = 0
+			}
+		}
+		e.URL = *u.URL
+	}
+	if u.Headers != nil {
+		e.Headers = u.Headers
+	}
+	if u.Limits != nil {
+		e.Limits = *u.Limits
+	}
+	if u.Paused != nil {
+		switch {
+		case !*u.Paused:
+			e.PausedSince = time.Time{}
+		case e.Status == deliver.EndpointDisabled:
+			return invalid.Field("deliver", "paused", "true", "false for a disabled endpoint: enable it first")
+		case e.PausedSince.IsZero():
+			e.PausedSince = now
+		}
+	}
+	if key == "" {
+		return nil
+	}
+	return rotate(e, key, overlap, now)
 }
 
 func (m *Manager) checkUpdate(u *Update) error {

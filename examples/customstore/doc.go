@@ -19,8 +19,7 @@
 //	file.go       lines, replay, appending, rewriting
 //	disk_*.go     the lock, and a directory's sync
 //	store.go      Open, Close, and the two ways to run a call
-//	records.go    monitors and rules
-//	endpoints.go, journal.go, outbox.go, log.go, replays.go, ledger.go: a role each
+//	records.go, values.go, journal.go, outbox.go, log.go, replays.go, ledger.go: a port each
 //	retention.go  removal of old events
 //
 // # What it promises

@@ -19,7 +19,7 @@ import (
 //
 // The numbers have 8 hexadecimal digits. The JSON contains no line ends.
 const (
-	magic      = "streamwatch customstore 2\n"
+	magic      = "streamwatch customstore 3\n"
 	headerSize = len("00000000 00000000 ")
 	slack      = 16 << 20 // bytes: the file may grow to twice its size after a rewrite, plus slack
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // journal implements detect.Journal.
@@ -16,7 +17,7 @@ type journal struct{ s *Store }
 
 // recorded is what Commit tells about a batch.
 type recorded struct {
-	seqs       []uint64 // sequence numbers of its events, 0 for an event that was known
+	seqs       []uint64 // sequence numbers of its events, 0 for an event that was known or refused
 	deliveries []deliver.Delivery
 	unpaid     []string
 }
@@ -57,7 +58,7 @@ func (s *state) commit(b *detect.Batch, now time.Time, told *recorded) error {
 		s.Cursors.put(b.Cursor.Target, *b.Cursor)
 	}
 	for _, ev := range b.Events {
-		if _, known := s.Lives.get(ev.ID); known {
+		if _, known := s.Lives.get(ev.ID); known || s.refused(ev.Source.Owner, now) {
 			told.seqs = append(told.seqs, 0)
 			continue
 		}
@@ -83,6 +84,9 @@ func (s *state) commit(b *detect.Batch, now time.Time, told *recorded) error {
 		told.seqs = append(told.seqs, ev.Seq)
 	}
 	for _, e := range b.Charges {
+		if s.refused(e.Owner, now) {
+			continue
+		}
 		err := s.post(e, now)
 		if errors.Is(err, billing.ErrInsufficient) || errors.Is(err, billing.ErrAmount) {
 			told.unpaid = append(told.unpaid, e.ID)
@@ -96,9 +100,10 @@ func (s *state) commit(b *detect.Batch, now time.Time, told *recorded) error {
 // receivers returns the ids of the active endpoints of the event's source, oldest first, and then of
 // the event's handlers.
 func (s *state) receivers(ev *deliver.Event) (ids []string) {
-	for id, e := range s.Endpoints.all() {
-		if e.Source.Owner == ev.Source.Owner && e.Source.ID == ev.Source.ID && e.Status == deliver.EndpointActive {
-			ids = append(ids, id)
+	src := record.Key{Kind: record.Kind(ev.Source.Kind), ID: ev.Source.ID}
+	for _, r := range s.Records.all() {
+		if r.Kind == record.Endpoint && r.Owner == ev.Source.Owner && r.Parent == src && r.Status == string(deliver.EndpointActive) {
+			ids = append(ids, r.ID)
 		}
 	}
 	for _, name := range ev.Handlers {

@@ -97,3 +97,16 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	})
 	return evs, err
 }
+
+// pageOf returns one page of a list. Pages are numbered from 1; a size of 0 means 20.
+func pageOf[T any](list []T, page, size int) []T {
+	page = max(page, 1)
+	if size <= 0 {
+		size = 20
+	}
+	if page-1 > len(list)/size { // beyond the last; the product may not fit
+		return nil
+	}
+	list = list[min((page-1)*size, len(list)):]
+	return list[:min(size, len(list))]
+}

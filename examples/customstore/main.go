@@ -118,7 +118,7 @@ func printEvents(ctx context.Context, w io.Writer, handled <-chan deliver.Event,
 
 // summarize tells what is on the disk.
 func summarize(ctx context.Context, w io.Writer, store *Store) error {
-	delivered, err := store.Log().Deliveries(ctx, deliver.LogQuery{State: deliver.StateDelivered})
+	delivered, err := store.Ports().Log.Deliveries(ctx, deliver.LogQuery{State: deliver.StateDelivered})
 	if err != nil {
 		return err
 	}

@@ -1,205 +1,278 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// records is the common part of monitors, rules and endpoints: an owner, a text that is unique for
-// the owner, and a version that an update must have.
-type records[T any] struct {
-	s       *Store
-	in      func(*state) *table[T]
-	keys    func(*T) keys
-	version func(*T) *int64
-	clone   func(T) T
-	kind    billing.Kind // of their ledger entries; "" for endpoints, which have none
+// records implements record.Store. A row of state.Records keeps its place when it is replaced, so the
+// rows are in the order of creation.
+type records struct{ s *Store }
 
-	notFound, duplicate, conflict error
+const entriesKept = 10_000 // in the feed
+
+func recordID(k record.Key) string { return fmt.Sprintf("%s %q", k.Kind, k.ID) }
+
+// find returns the record of a reference.
+func (s *state) find(ref record.Ref) (record.Record, error) {
+	r, ok := s.Records.get(recordID(ref.Key))
+	switch {
+	case !ok || r.Owner != ref.Owner:
+		return record.Record{}, &record.Error{Key: ref.Key, Err: record.ErrNotFound}
+	case ref.Version != 0 && r.Version != ref.Version:
+		return record.Record{}, &record.Error{Key: ref.Key, Err: record.ErrConflict}
+	}
+	r.Data = bytes.Clone(r.Data)
+	return r, nil
 }
 
-type keys struct {
-	owner, id string
-	unique    [2]string // per owner
-}
-
-// taken reports whether a record other than k.id has the unique text of k.
-func (r records[T]) taken(st *state, k keys) bool {
-	for id, rec := range r.in(st).all() {
-		if other := r.keys(&rec); id != k.id && other.owner == k.owner && other.unique == k.unique {
-			return true
+// match returns copies of the records that match, in the order of creation.
+func (s *state) match(match func(*record.Record) bool) (list []record.Record) {
+	for _, r := range s.Records.all() {
+		if match(&r) {
+			r.Data = bytes.Clone(r.Data)
+			list = append(list, r)
 		}
 	}
-	return false
+	return list
 }
 
-// find gives an owner's own record.
-func (r records[T]) find(st *state, owner, id string) (T, error) {
-	if rec, ok := r.in(st).get(id); ok && r.keys(&rec).owner == owner {
-		return rec, nil
+func (rs records) Get(ctx context.Context, owner string, k record.Key) (r record.Record, err error) {
+	failed := rs.s.view(ctx, func(st *state, _ time.Time) { r, err = st.find(record.Ref{Key: k, Owner: owner}) })
+	if failed != nil {
+		err = failed
 	}
-	var none T
-	return none, r.notFound
+	return r, err
 }
 
-func (r records[T]) Create(ctx context.Context, rec T) error {
-	return r.s.update(ctx, func(draft *state, _ time.Time) error {
-		k := r.keys(&rec)
-		if _, ok := r.in(draft).get(k.id); ok || r.taken(draft, k) {
-			return r.duplicate
-		}
-		r.in(draft).put(k.id, rec)
-		return nil
+func (rs records) Find(ctx context.Context, k record.Kind, lookup string) (record.Record, error) {
+	var found []record.Record
+	err := rs.s.view(ctx, func(st *state, _ time.Time) {
+		found = st.match(func(r *record.Record) bool { return r.Kind == k && r.Lookup == lookup && lookup != "" })
 	})
-}
-
-func (r records[T]) Get(ctx context.Context, owner, id string) (rec T, err error) {
-	seen := r.s.view(ctx, func(st *state, _ time.Time) {
-		if rec, err = r.find(st, owner, id); err == nil {
-			rec = r.clone(rec)
-		}
-	})
-	if seen != nil {
-		err = seen
+	switch {
+	case err != nil:
+		return record.Record{}, err
+	case len(found) == 0:
+		return record.Record{}, record.ErrNotFound
 	}
-	return rec, err
+	return found[0], nil
 }
 
-func (r records[T]) Update(ctx context.Context, rec T) error {
-	return r.update(ctx, rec, func(*T, T) {})
-}
-
-// update replaces a record. keep copies the fields that must not change from the old record.
-func (r records[T]) update(ctx context.Context, rec T, keep func(rec *T, old T)) error {
-	return r.s.update(ctx, func(draft *state, _ time.Time) error {
-		k := r.keys(&rec)
-		old, err := r.find(draft, k.owner, k.id)
-		if err != nil {
-			return err
-		}
-		if *r.version(&old) != *r.version(&rec) {
-			return r.conflict
-		}
-		keep(&rec, old)
-		if r.taken(draft, r.keys(&rec)) {
-			return r.duplicate
-		}
-		*r.version(&rec)++
-		r.in(draft).put(k.id, rec)
-		return nil
+func (rs records) List(ctx context.Context, q record.Query) (list []record.Record, total int, err error) {
+	err = rs.s.view(ctx, func(st *state, _ time.Time) {
+		list = st.match(func(r *record.Record) bool {
+			return r.Owner == q.Owner && r.Kind == q.Kind && (q.Parent.IsZero() || r.Parent == q.Parent) && (q.Status == "" || r.Status == q.Status)
+		})
 	})
-}
-
-func (r records[T]) Delete(ctx context.Context, owner, id string) error {
-	return r.remove(ctx, owner, id, func(draft *state, _ time.Time) {
-		draft.Totals.remove(totalKey(billing.Source{Owner: owner, Kind: r.kind, ID: id}))
-	})
-}
-
-// remove deletes a record, and does what goes with it.
-func (r records[T]) remove(ctx context.Context, owner, id string, also func(draft *state, now time.Time)) error {
-	return r.s.update(ctx, func(draft *state, now time.Time) error {
-		if _, err := r.find(draft, owner, id); err != nil {
-			return err
-		}
-		r.in(draft).remove(id)
-		also(draft, now)
-		return nil
-	})
+	total = len(list)
+	list = list[min(q.Offset, total):]
+	return list[:min(q.Limit, len(list))], total, err
 }
 
 // Scan shows what was there when it began.
-func (r records[T]) Scan(ctx context.Context, fn func(T) error) error {
-	recs, err := r.list(ctx, func(*T) bool { return true })
+func (rs records) Scan(ctx context.Context, k record.Kind, fn func(record.Record) error) error {
+	var list []record.Record
+	err := rs.s.view(ctx, func(st *state, _ time.Time) {
+		list = st.match(func(r *record.Record) bool { return r.Kind == k })
+	})
 	if err != nil {
 		return err
 	}
-	for _, rec := range recs {
+	for _, r := range list {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := fn(rec); err != nil {
+		if err := fn(r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// list returns copies of the records that match, in order of creation.
-func (r records[T]) list(ctx context.Context, match func(*T) bool) (recs []T, err error) {
-	err = r.s.view(ctx, func(st *state, _ time.Time) {
-		for _, rec := range r.in(st).all() {
-			if match(&rec) {
-				recs = append(recs, r.clone(rec))
-			}
+func (rs records) Since(ctx context.Context, after uint64, limit int) (list []record.Entry, last uint64, err error) {
+	failed := rs.s.view(ctx, func(st *state, _ time.Time) {
+		last, _ = st.Numbers.get("feed")
+		if after > last || last-after > entriesKept {
+			err = record.ErrTooOld
+			return
+		}
+		for n := after + 1; n <= last && len(list) < limit; n++ {
+			e, _ := st.Feed.get(strconv.FormatUint(n, 10))
+			list = append(list, e)
 		}
 	})
-	return recs, err
+	if failed != nil {
+		err = failed
+	}
+	return list, last, err
 }
 
-// pageOf returns one page of a list. Pages are numbered from 1; a size of 0 means 20.
-func pageOf[T any](list []T, page, size int) []T {
-	page = max(page, 1)
-	if size <= 0 {
-		size = 20
+func (rs records) Apply(ctx context.Context, c record.Change) (feed uint64, err error) {
+	if err := c.Validate(); err != nil {
+		return 0, err
 	}
-	if page-1 > len(list)/size { // beyond the last; the product may not fit
+	err = rs.s.update(ctx, func(draft *state, now time.Time) error {
+		before, _ := draft.Numbers.get("feed")
+		if err := draft.change(&c, now); err != nil {
+			return err
+		}
+		if n, _ := draft.Numbers.get("feed"); n > before {
+			feed = n
+		}
 		return nil
-	}
-	list = list[min((page-1)*size, len(list)):]
-	return list[:min(size, len(list))]
-}
-
-type monitors struct{ records[monitor.Monitor] }
-
-func (s *Store) monitorRecords() records[monitor.Monitor] {
-	return records[monitor.Monitor]{
-		s: s, in: func(st *state) *table[monitor.Monitor] { return &st.Monitors },
-		keys:    func(m *monitor.Monitor) keys { return keys{m.Owner, m.ID, [2]string{m.Name}} },
-		version: func(m *monitor.Monitor) *int64 { return &m.Version },
-		clone: func(m monitor.Monitor) monitor.Monitor {
-			m.Accounts, m.FilterTypes = slices.Clone(m.Accounts), slices.Clone(m.FilterTypes)
-			return m
-		},
-		kind:     billing.KindMonitor,
-		notFound: monitor.ErrNotFound, duplicate: monitor.ErrDuplicate, conflict: monitor.ErrConflict,
-	}
-}
-
-func (ms monitors) List(ctx context.Context, q monitor.Query) (monitor.Page, error) {
-	all, err := ms.list(ctx, func(m *monitor.Monitor) bool {
-		return m.Owner == q.Owner && (q.Status == "" || m.Status == q.Status)
 	})
 	if err != nil {
-		return monitor.Page{}, err
+		return 0, err
 	}
-	return monitor.Page{Monitors: pageOf(all, q.Page, q.PageSize), Total: len(all), Page: q.Page, PageSize: q.PageSize}, nil
+	return feed, nil
 }
 
-type rules struct{ records[rule.Rule] }
+// change makes a change in a draft, which is dropped after an error.
+func (s *state) change(c *record.Change, now time.Time) error {
+	for _, r := range c.Put {
+		if s.refused(r.Owner, now) {
+			return &record.Error{Key: r.Key, Err: record.ErrGone}
+		}
+	}
+	for _, ref := range c.Delete {
+		if _, err := s.find(ref); err != nil {
+			return err
+		}
+	}
+	for _, ref := range c.Delete {
+		for _, r := range s.match(func(r *record.Record) bool {
+			return r.Key == ref.Key || r.Parent == ref.Key && r.Owner == ref.Owner
+		}) {
+			s.delete(&r, now)
+		}
+	}
+	var taken error
+	for _, r := range c.Put {
+		if err := s.put(r); err != nil {
+			if r.Version != 0 {
+				return err
+			}
+			taken = err
+		}
+	}
+	for _, ref := range c.Need {
+		if _, err := s.find(ref); err != nil {
+			return err
+		}
+	}
+	if taken != nil {
+		return taken
+	}
+	if err := s.unique(c.Put); err != nil {
+		return err
+	}
+	for _, l := range c.Limits {
+		if have := s.sum(l); have > l.Max {
+			return &record.LimitError{Limit: l, Have: have}
+		}
+	}
+	for _, n := range c.Notes {
+		if r, err := s.find(n.Ref); err == nil {
+			r.Note = n.Text
+			s.Records.put(recordID(r.Key), r)
+		}
+	}
+	if c.Gone != nil {
+		id := record.OwnerID(c.Gone.Owner)
+		if s.Gone.remove(id); !c.Gone.Until.IsZero() {
+			s.Gone.put(id, c.Gone.Until)
+		}
+		s.enter(record.Key{Kind: record.Owner, ID: id}, "")
+	}
+	return nil
+}
 
-func (s *Store) ruleRecords() records[rule.Rule] {
-	return records[rule.Rule]{
-		s: s, in: func(st *state) *table[rule.Rule] { return &st.Rules },
-		keys:     func(r *rule.Rule) keys { return keys{r.Owner, r.ID, [2]string{r.Tag}} },
-		version:  func(r *rule.Rule) *int64 { return &r.Version },
-		clone:    func(r rule.Rule) rule.Rule { return r },
-		kind:     billing.KindRule,
-		notFound: rule.ErrNotFound, duplicate: rule.ErrDuplicate, conflict: rule.ErrConflict,
+// put creates a record, or replaces its version.
+func (s *state) put(r record.Record) error {
+	id := recordID(r.Key)
+	if r.Version == 0 {
+		if _, ok := s.Records.get(id); ok {
+			return &record.Error{Key: r.Key, Err: record.ErrDuplicate}
+		}
+		r.Note = ""
+	} else {
+		old, err := s.find(r.Ref())
+		if err != nil {
+			return err
+		}
+		r.Parent, r.CreatedAt, r.Note = old.Parent, old.CreatedAt, old.Note
+	}
+	r.Version++
+	s.Records.put(id, r)
+	s.enter(r.Key, r.Owner)
+	return nil
+}
+
+// delete removes a record and what ends with it.
+func (s *state) delete(r *record.Record, now time.Time) {
+	s.Records.remove(recordID(r.Key))
+	s.enter(r.Key, r.Owner)
+	if r.Kind != record.Endpoint {
+		s.Totals.remove(totalKey(billing.Source{Owner: r.Owner, Kind: billing.Kind(r.Kind), ID: r.ID}))
+		return
+	}
+	s.Replays.remove(r.ID)
+	for id, d := range s.Deliveries.all() {
+		if d.EndpointID == r.ID && !d.State.Final() {
+			s.orphan(id, d, now)
+		}
 	}
 }
 
-func (rs rules) List(ctx context.Context, q rule.Query) (rule.Page, error) {
-	all, err := rs.list(ctx, func(r *rule.Rule) bool {
-		return r.Owner == q.Owner && (q.Status == "" || r.Status == q.Status)
-	})
-	if err != nil {
-		return rule.Page{}, err
+// unique returns an error if one of the records has the name or the lookup of another.
+func (s *state) unique(recs []record.Record) error {
+	for i := range recs {
+		r, _ := s.Records.get(recordID(recs[i].Key))
+		for _, o := range s.Records.all() {
+			if o.Key != r.Key && o.Kind == r.Kind &&
+				(r.Name != "" && r.Name == o.Name && r.Owner == o.Owner && r.Parent == o.Parent || r.Lookup != "" && r.Lookup == o.Lookup) {
+				return &record.Error{Key: r.Key, Err: record.ErrDuplicate}
+			}
+		}
 	}
-	return rule.Page{Rules: pageOf(all, q.Page, q.PageSize), Total: len(all), Page: q.Page, PageSize: q.PageSize}, nil
+	return nil
+}
+
+func (s *state) sum(l record.Limit) (sum int64) {
+	for _, r := range s.Records.all() {
+		if r.Owner == l.Owner && slices.Contains(l.Kinds, r.Kind) && (l.Parent.IsZero() || r.Parent == l.Parent) && (l.Status == "" || r.Status == l.Status) {
+			sum += [...]int64{record.Count: 1, record.Size: r.Size, record.Price: r.Price}[l.Of]
+		}
+	}
+	return sum
+}
+
+// enter adds an entry to the feed, and removes one that is too old.
+func (s *state) enter(k record.Key, owner string) {
+	n := s.count("feed")
+	s.Feed.put(strconv.FormatUint(n, 10), record.Entry{N: n, Key: k, Owner: owner})
+	if n > entriesKept {
+		s.Feed.remove(strconv.FormatUint(n-entriesKept, 10))
+	}
+}
+
+// count returns the next number of a name.
+func (s *state) count(name string) uint64 {
+	n, _ := s.Numbers.get(name)
+	s.Numbers.put(name, n+1)
+	return n + 1
+}
+
+// refused reports whether an owner is refused.
+func (s *state) refused(owner string, now time.Time) bool {
+	until, _ := s.Gone.get(record.OwnerID(owner))
+	return now.Before(until)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // replays implements deliver.Replays. A step handles all remaining events, up to its limit.
@@ -13,8 +14,8 @@ type replays struct{ s *Store }
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 	return rs.s.update(ctx, func(draft *state, _ time.Time) error {
-		if _, err := rs.s.endpointRecords().find(draft, r.Owner, r.EndpointID); err != nil {
-			return err
+		if _, err := draft.find(record.Ref{Key: record.Key{Kind: record.Endpoint, ID: r.EndpointID}, Owner: r.Owner}); err != nil {
+			return deliver.ErrEndpointNotFound
 		}
 		had, ok := draft.Replays.get(r.EndpointID)
 		switch {
@@ -59,7 +60,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 		case r.ID != q.ID || r.Cursor != q.Cursor || r.State != deliver.ReplayRunning:
 			return deliver.ErrReplayConflict
 		}
-		if e, _ := draft.Endpoints.get(q.EndpointID); e.Status != deliver.EndpointActive {
+		if e, _ := draft.Records.get(recordID(record.Key{Kind: record.Endpoint, ID: q.EndpointID})); e.Status != string(deliver.EndpointActive) {
 			return deliver.ErrReplayWaits
 		}
 		made = draft.replay(&r, &q)

@@ -7,16 +7,17 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // state is all data of the store. As a draft, it is the changes of one call, which become one line of
 // the file.
 type state struct {
-	Monitors     table[monitor.Monitor] `json:"monitors,omitzero"`
-	Rules        table[rule.Rule]       `json:"rules,omitzero"`
-	Endpoints    table[endpoint]        `json:"endpoints,omitzero"`
+	Records      table[record.Record]   `json:"records,omitzero"` // by recordID
+	Feed         table[record.Entry]    `json:"feed,omitzero"`    // by number
+	Numbers      table[uint64]          `json:"numbers,omitzero"` // the last one given of "feed" and "value"
+	Gone         table[time.Time]       `json:"gone,omitzero"`    // by record.OwnerID: until when the owner is refused
+	Values       table[value]           `json:"values,omitzero"`  // by valueID
 	Cursors      table[detect.Cursor]   `json:"cursors,omitzero"` // by target
 	Owners       table[owner]           `json:"owners,omitzero"`
 	Events       table[deliver.Event]   `json:"events,omitzero"`
@@ -31,9 +32,11 @@ type state struct {
 // draft is an empty layer above the state.
 func (s *state) draft() *state {
 	return &state{
-		Monitors:     table[monitor.Monitor]{under: &s.Monitors},
-		Rules:        table[rule.Rule]{under: &s.Rules},
-		Endpoints:    table[endpoint]{under: &s.Endpoints},
+		Records:      table[record.Record]{under: &s.Records},
+		Feed:         table[record.Entry]{under: &s.Feed},
+		Numbers:      table[uint64]{under: &s.Numbers},
+		Gone:         table[time.Time]{under: &s.Gone},
+		Values:       table[value]{under: &s.Values},
 		Cursors:      table[detect.Cursor]{under: &s.Cursors},
 		Owners:       table[owner]{under: &s.Owners},
 		Events:       table[deliver.Event]{under: &s.Events},
@@ -47,9 +50,11 @@ func (s *state) draft() *state {
 }
 
 func (s *state) apply(d *state) {
-	s.Monitors.apply(&d.Monitors)
-	s.Rules.apply(&d.Rules)
-	s.Endpoints.apply(&d.Endpoints)
+	s.Records.apply(&d.Records)
+	s.Feed.apply(&d.Feed)
+	s.Numbers.apply(&d.Numbers)
+	s.Gone.apply(&d.Gone)
+	s.Values.apply(&d.Values)
 	s.Cursors.apply(&d.Cursors)
 	s.Owners.apply(&d.Owners)
 	s.Events.apply(&d.Events)
@@ -61,14 +66,12 @@ func (s *state) apply(d *state) {
 	s.Reservations.apply(&d.Reservations)
 }
 
-// endpoint is one that is encoded with its secrets.
-type endpoint struct{ deliver.Endpoint }
-
-func (e endpoint) MarshalJSON() ([]byte, error) { return deliver.EncodeEndpoint(e.Endpoint) }
-
-func (e *endpoint) UnmarshalJSON(b []byte) (err error) {
-	e.Endpoint, err = deliver.DecodeEndpoint(b)
-	return err
+// value is a record.Value.
+type value struct {
+	Owner   string
+	Data    []byte
+	Version uint64
+	Until   time.Time // the end of its ttl; zero for ever
 }
 
 // owner is what is kept of an owner for good.

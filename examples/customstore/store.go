@@ -8,11 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -130,26 +125,7 @@ func (s *Store) ready(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Monitors keeps the monitors.
-func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
-
-// Rules keeps the filter rules.
-func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
-
-// Endpoints keeps the webhook endpoints, with their secrets.
-func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s.endpointRecords()} }
-
-// Journal records detections.
-func (s *Store) Journal() detect.Journal { return journal{s} }
-
-// Outbox holds the open deliveries.
-func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
-
-// Replays keeps the replays.
-func (s *Store) Replays() deliver.Replays { return replays{s} }
-
-// Log answers questions about deliveries and events.
-func (s *Store) Log() deliver.Log { return deliveryLog{s} }
-
-// Ledger keeps the balances.
-func (s *Store) Ledger() billing.Ledger { return ledger{s} }
+// Ports implements storage.Store.
+func (s *Store) Ports() storage.Ports {
+	return storage.Ports{Records: records{s}, State: values{s}, Journal: journal{s}, Outbox: outbox{s}, Replays: replays{s}, Log: deliveryLog{s}, Ledger: ledger{s}}
+}

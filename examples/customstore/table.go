@@ -12,18 +12,14 @@ import (
 type table[T any] struct {
 	rows  map[string]T
 	order []string        // of rows, as they were added
-	gone  map[string]bool // in a draft: rows to remove
+	gone  map[string]bool // in a draft: rows to remove before those of rows are put
 	under *table[T]       // of a draft
 }
 
 // get returns a row. The caller must not modify data behind its pointers and slices.
 func (t *table[T]) get(id string) (T, bool) {
-	var none T
-	if t.gone[id] {
-		return none, false
-	}
 	row, ok := t.rows[id]
-	if !ok && t.under != nil {
+	if !ok && t.under != nil && !t.gone[id] {
 		return t.under.get(id)
 	}
 	return row, ok
@@ -40,27 +36,37 @@ func (t *table[T]) put(id string, row T) {
 	t.rows[id] = row
 }
 
-// remove removes a row in a draft. The same draft must not put it again.
+// remove removes a row in a draft, if it is there. If the same draft puts it again, it is a new row.
 func (t *table[T]) remove(id string) {
+	if _, ok := t.get(id); !ok && t.under != nil {
+		return
+	}
 	if t.gone == nil {
 		t.gone = map[string]bool{}
 	}
 	t.gone[id] = true
+	if _, ok := t.rows[id]; ok {
+		delete(t.rows, id)
+		t.order = slices.DeleteFunc(slices.Clone(t.order), func(o string) bool { return o == id })
+	}
 }
 
 // all returns the rows in their order. A draft may be changed during the iteration.
 func (t *table[T]) all() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		if t.under != nil {
-			for id := range t.under.all() {
-				if row, ok := t.get(id); ok && !yield(id, row) {
+			for _, id := range t.under.order {
+				if t.gone[id] {
+					continue
+				}
+				if row, _ := t.get(id); !yield(id, row) {
 					return
 				}
 			}
 		}
 		for _, id := range t.order {
 			if t.under != nil {
-				if _, shown := t.under.get(id); shown {
+				if _, shown := t.under.get(id); shown && !t.gone[id] {
 					continue
 				}
 			}
@@ -73,16 +79,15 @@ func (t *table[T]) all() iter.Seq2[string, T] {
 
 // apply makes the changes that a draft was encoded with.
 func (t *table[T]) apply(draft *table[T]) {
+	if len(draft.gone) > 0 {
+		for id := range draft.gone {
+			delete(t.rows, id)
+		}
+		t.order = slices.DeleteFunc(t.order, func(id string) bool { return draft.gone[id] })
+	}
 	for _, id := range draft.order {
 		t.put(id, draft.rows[id])
 	}
-	if len(draft.gone) == 0 {
-		return
-	}
-	for id := range draft.gone {
-		delete(t.rows, id)
-	}
-	t.order = slices.DeleteFunc(t.order, func(id string) bool { return draft.gone[id] })
 }
 
 // IsZero leaves a table without changes out of a line.
@@ -112,11 +117,11 @@ func (t *table[T]) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return err
 	}
-	for _, r := range e.Put {
-		t.put(r.ID, r.Row)
-	}
 	for _, id := range e.Remove {
 		t.remove(id)
+	}
+	for _, r := range e.Put {
+		t.put(r.ID, r.Row)
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ func TestADraftIsWhatTheTableWillBe(t *testing.T) {
 		{"the others keep their order", "-a d=4", "b=2 c=3 d=4"},
 		{"a row replaced and removed is gone", "b=9 -b", "a=1 c=3"},
 		{"a row added and removed is gone", "d=4 -d", "a=1 b=2 c=3"},
+		{"a row removed and added is a new one", "-b b=9", "a=1 c=3 b=9"},
+		{"a row removed, added and removed is gone", "-b b=9 -b d=4", "a=1 c=3 d=4"},
 		{"all can go", "-a -b -c", ""},
 		{"what is not there can be removed", "-x", "a=1 b=2 c=3"},
 	} {
@@ -102,7 +104,7 @@ func TestIDsAreForgottenInTheEnd(t *testing.T) {
 		b := &detect.Batch{Events: []deliver.Event{{
 			ID: deliver.EventID("m1", "1"), Source: deliver.Source{ID: "m1", Owner: "acme"}, Body: []byte("{}"),
 		}}}
-		if err := s.Journal().Commit(t.Context(), []*detect.Batch{b}); err != nil {
+		if err := s.Ports().Journal.Commit(t.Context(), []*detect.Batch{b}); err != nil {
 			t.Fatal(err)
 		}
 		return b.Events[0].Seq

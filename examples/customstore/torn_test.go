@@ -14,14 +14,14 @@ import (
 
 func top(t testing.TB, s *Store, id string, amount billing.Credits) {
 	t.Helper()
-	if err := s.Ledger().Append(t.Context(), billing.Entry{ID: id, Owner: "acme", Amount: amount}); err != nil {
+	if err := s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: id, Owner: "acme", Amount: amount}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func available(t testing.TB, s *Store) billing.Credits {
 	t.Helper()
-	b, err := s.Ledger().Balance(t.Context(), "acme")
+	b, err := s.Ports().Ledger.Balance(t.Context(), "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +134,8 @@ func TestOpenLeavesWhatItRefuses(t *testing.T) {
 		"damaged":        {damaged, ErrDamaged},
 		"empty":          {nil, ErrForeign},
 		"something":      {[]byte("Dear diary,\n"), ErrForeign},
-		"an older store": {[]byte("streamwatch customstore 1\n"), ErrForeign},
-		"a newer store":  {[]byte("streamwatch customstore 3\n"), ErrForeign},
+		"an older store": {[]byte("streamwatch customstore 2\n"), ErrForeign},
+		"a newer store":  {[]byte("streamwatch customstore 4\n"), ErrForeign},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "streams.jsonl")
@@ -162,11 +162,11 @@ func TestAFailedDiskEndsTheStore(t *testing.T) {
 	real := s.file
 	s.file = badDisk{real}
 	entry := billing.Entry{ID: "b", Owner: "acme", Amount: 2}
-	if err := s.Ledger().Append(t.Context(), entry); !errors.Is(err, errDisk) {
+	if err := s.Ports().Ledger.Append(t.Context(), entry); !errors.Is(err, errDisk) {
 		t.Errorf("Append on a disk that fails gives %v, want its error", err)
 	}
 	s.file = real
-	if err := s.Ledger().Append(t.Context(), entry); !errors.Is(err, errDisk) {
+	if err := s.Ports().Ledger.Append(t.Context(), entry); !errors.Is(err, errDisk) {
 		t.Errorf("a later Append gives %v, want the error that ended the store", err)
 	}
 	if err := s.Close(t.Context()); err != nil {
@@ -197,7 +197,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add(data)
 	f.Add(data[:at[1]+5])
 	f.Add([]byte(magic + "00000002 "))
-	f.Add(append([]byte(magic), frame([]byte(`{"endpoints":{"put":[{"id":"e","row":{"Secret":"s"}}],"remove":["e"]}}`))...))
+	f.Add(append([]byte(magic), frame([]byte(`{"records":{"put":[{"id":"e","row":{"Name":"n"}}],"remove":["e"]}}`))...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if s, err := replay(data); err == nil {
 			before, err := s.snapshot()

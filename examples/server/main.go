@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close(context.WithoutCancel(ctx))) }()
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 	if err != nil {
 		return err
 	}

@@ -59,13 +59,7 @@ func openPlatform(platform string) (fetcher.Fetcher, error) {
 	return mastodon.New(mastodon.Config{BaseURL: platform})
 }
 
-// keyedStore keeps monitors, events and deliveries, and API keys.
-type keyedStore interface {
-	storage.Store
-	storage.Keyed
-}
-
-func openStore(ctx context.Context, db, address string) (keyedStore, error) {
+func openStore(ctx context.Context, db, address string) (storage.Store, error) {
 	if address == "" {
 		return sqlite.Open(ctx, db, sqlite.Options{})
 	}

@@ -26,7 +26,7 @@ func otherService() (platform *enginetest.Platform, address string, key secret.V
 	ctx := context.Background()
 	platform = enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
 	store := memory.New(memory.Options{})
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 	if err != nil {
 		return nil, "", "", nil, err
 	}

@@ -54,7 +54,7 @@ func newService(t testing.TB, platform fetcher.Fetcher, changes ...func(*service
 		change(s)
 	}
 	var err error
-	if s.keys, err = apikey.NewManager(apikey.Config{Store: s.store.Keys()}); err != nil {
+	if s.keys, err = apikey.NewManager(apikey.Config{Records: s.store.Ports().Records}); err != nil {
 		t.Fatal(err)
 	}
 	s.key = s.issue(apikey.IssueRequest{Owner: owner, Name: "chain", Scope: apikey.ScopeRead})

@@ -45,7 +45,7 @@ func TestErrors(t *testing.T) {
 		{name: "the platform's rate limit", err: &fetcher.RateLimitError{RetryAfter: 42 * time.Second}, wait: 42 * time.Second},
 		{name: "no provider", change: func(s *service) { s.options.Providers.Timeline = nil }, want: fetcher.ErrUnsupported},
 		{name: "another segment", change: func(s *service) { s.options.Segment = "web2" }, want: fetcher.ErrNotFound},
-		{name: "no credits", change: func(s *service) { s.options.Ledger = s.store.Ledger() }, status: http.StatusPaymentRequired},
+		{name: "no credits", change: func(s *service) { s.options.Ledger = s.store.Ports().Ledger }, status: http.StatusPaymentRequired},
 		{name: "a key that is not valid", key: func(*testing.T, *service) apikey.Issued { return apikey.Issued{Secret: "sw_0000"} }, want: fetcher.ErrUnauthorized},
 		{name: "too many requests", key: func(t *testing.T, s *service) apikey.Issued {
 			k := s.issue(apikey.IssueRequest{Owner: owner, Name: "slow", RatePerMinute: 1})

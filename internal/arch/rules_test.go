@@ -21,7 +21,7 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // a pattern's * stands for one path element. A new package goes on the line
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
-	{"secret", "latency", "fleet", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/planted", "internal/heard", "internal/testsize", "internal/arch"},
+	{"secret", "latency", "fleet", "record", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/planted", "internal/heard", "internal/testsize", "internal/arch"},
 	{"internal/netguard", "internal/control", "internal/node", "deliver/internal/signature"},
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule/query", "deliver"},
@@ -38,7 +38,7 @@ var levels = [][]string{
 	{"detect/internal/queries"},
 	{"detect/internal/parts"},
 	{"detect/internal/shards"},
-	{"detect"},
+	{"detect", "internal/roles"},
 	{"internal/platforms"},
 	{"storage"},
 	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest", "fetcher/internal/htmltext", "fetcher/internal/website",

@@ -3,102 +3,56 @@ package control
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
-	"time"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-const (
-	maxOwner = 128 // bytes
-	// undoTimeout limits the time to undo a failed change.
-	undoTimeout = 5 * time.Second
-)
+const maxOwner = 128 // bytes
 
-// Create stores a new active record and starts tracking it. It returns the stored record, and the
-// signing secret if one was generated. After an error it removes everything that it has stored.
+// Create stores a new active record with its endpoint and starts tracking it. It returns the
+// stored record, and the signing secret if one was generated. After an error the record does not
+// exist, unless the store's answer was lost and it makes the change later.
 func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
-	var made R
-	var generated secret.Value
-	err := Admitted(ctx, m.cfg.ChangeTimeout, func() (err error) {
-		made, generated, err = m.create(ctx, r, key)
-		return err
-	})
-	if err == nil {
-		m.cfg.Created()
-	}
-	return made, generated, err
-}
-
-// create is Create, but returns a *Later instead of waiting for other changes.
-func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
 	var none R
 	h := m.kind.Head(&r)
-	*h.Status, *h.Version, *h.WebhookSecretSet = Active, 1, *h.WebhookURL != ""
-	p, err := m.check(&r, key)
-	if err != nil {
+	*h.Status, *h.Version, *h.WebhookSecretSet = Active, 0, *h.WebhookURL != ""
+	now := m.Now()
+	*h.CreatedAt, *h.UpdatedAt = now, now
+	m.kind.Restart(&r, now)
+	if _, err := m.check(&r, key); err != nil {
 		return none, "", err
 	}
 	*h.ID = m.kind.Prefix + strings.ToLower(rand.Text())
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return none, "", err
-	}
-	defer unlock()
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
-	defer cancel()
-	now := m.Now() // read after the wait for the lock; posts count from this time on
-	*h.CreatedAt, *h.UpdatedAt = now, now
-	m.kind.Restart(&r, now)
-	done, err := m.cfg.Admit(ctx, nil, r)
-	if err != nil {
-		return none, "", err
-	}
-	defer done()
-	generated, err := m.start(ctx, r, p, key)
-	if err != nil {
-		return none, "", err
-	}
-	return r, generated, nil
-}
-
-// start creates the endpoint of a new record, stores the record and tracks it, in this order. A
-// record stored before its endpoint could lose its first events.
-func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (generated secret.Value, err error) {
-	if url := *m.kind.Head(&r).WebhookURL; url != "" {
-		if generated, err = m.cfg.Webhooks.Change(ctx, r, "", url, key); err != nil {
-			return "", err
+	c := record.Change{Put: make([]record.Record, 1, 2)}
+	var generated secret.Value
+	source, err := m.encode(r)
+	if err == nil && *h.WebhookURL != "" {
+		var ep record.Record
+		if ep, generated, err = m.cfg.Webhooks.New(ctx, source, *h.WebhookURL, key); err == nil {
+			*h.WebhookID = ep.ID
+			c.Put = append(c.Put, ep)
+			source, err = m.encode(r)
 		}
 	}
-	if err = m.cfg.Store.Create(ctx, r); err == nil {
-		err = m.cfg.Tracker.Track(ctx, r, p)
-	}
 	if err != nil {
-		undone := m.undoStart(ctx, r)
-		// Run undoes the steps once more, because the store may create the record after
-		// Store.Create has returned an error.
-		again := func(ctx context.Context) error { return m.undoStart(ctx, r) }
-		m.repairs.add(*m.kind.Head(&r).ID, repair{fix: again, first: again})
-		return "", errors.Join(err, undone)
+		return none, "", err
 	}
-	return generated, nil
-}
-
-// undoStart undoes the steps of a failed start.
-func (m *Manager[R, P]) undoStart(ctx context.Context, r R) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-	defer cancel()
-	h := m.kind.Head(&r)
-	err := m.cfg.Tracker.Untrack(ctx, *h.ID)
-	if derr := m.cfg.Store.Delete(ctx, *h.Owner, *h.ID); !errors.Is(derr, m.kind.ErrNotFound) {
-		err = errors.Join(err, derr)
+	c.Put[0] = source
+	limits, err := m.cfg.Limits(ctx, nil, r, len(c.Put) > 1)
+	if err != nil {
+		return none, "", err
 	}
-	if *h.WebhookURL != "" {
-		err = errors.Join(err, m.cfg.Webhooks.Unbind(ctx, r))
+	if err := m.apply(ctx, c, limits); err != nil {
+		return none, "", err
 	}
-	return err
+	*h.Version = 1
+	if err := m.applied(ctx, *h.Owner, *h.ID); err != nil { // the follower tries again
+		m.cfg.Logger.Error("cannot start a new record: trying again", string(m.kind.Kind), *h.ID, "error", err)
+	}
+	return r, generated, nil
 }
 
 // check validates all fields of a record and the signing secret key ("" for none).
@@ -122,9 +76,4 @@ func (m *Manager[R, P]) check(r *R, key secret.Value) (P, error) {
 		return none, m.refuse("webhook_secret", secret.Redacted, "none without a webhook_url")
 	}
 	return p, nil
-}
-
-// refuse returns the *FieldError for a value that is not allowed.
-func (m *Manager[R, P]) refuse(field, value, allowed string) error {
-	return invalid.Field(m.kind.Name, field, value, allowed)
 }

@@ -1,8 +1,7 @@
-// Package control creates, changes, suspends and deletes the records of monitors and rules. A
-// Manager has the code that both share. A Kind has the functions that differ.
+// Package control changes monitors and rules, and makes the running engine follow them.
 //
-// A Manager makes each change in these steps: check it, ask Config.Admit, store it, change the
-// endpoint, track the record. If a step fails, the Manager undoes the steps before. A Manager
-// makes one change at a time. If several processes change a record, its version prevents lost
-// updates.
+// A change is checked, gets its price and its limits, and is stored by one record.Store.Apply
+// together with the endpoint of its webhook_url. Follower then reads the feed of the store and
+// applies each changed record to the engine: changes of this process before the call returns,
+// those of others within a second. There is no other way from a record to the engine.
 package control

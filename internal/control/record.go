@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Status of a record.
+// Status of a monitor or rule.
 type Status string
 
-// Statuses of a record.
+// Statuses of a monitor or rule.
 const (
 	Active Status = "active"
 	Paused Status = "paused"
@@ -23,29 +24,33 @@ const (
 	ReasonUpstream = "upstream_error: "
 )
 
-// Head points to the fields of a record that every kind has.
+// Head points to the fields that monitors and rules share.
 type Head struct {
 	ID, Owner        *string
 	WebhookURL       *string
+	WebhookID        *string // of the endpoint with that URL
 	WebhookSecretSet *bool
 	Status           *Status
 	StatusReason     *string
 	CreatedAt        *time.Time
 	UpdatedAt        *time.Time
-	ResumedAt        *time.Time // when the record last became active again
+	ResumedAt        *time.Time // when it last became active again
 	Version          *int64
 }
 
-// Kind has the functions for the records of a Manager. R is the type of a record. P is the parsed
-// form of the record's texts, such as a query.
+// Kind has the functions for the records of a Manager. R is a monitor or rule. P is the parsed
+// form of its texts, such as a query.
 type Kind[R, P any] struct {
-	Name        string // for errors and logs, such as "monitor"
-	Prefix      string // of ids
-	ErrNotFound error  // of the Store
-	ErrConflict error
+	Kind   record.Kind
+	Prefix string // of ids
+
+	ErrNotFound, ErrDuplicate, ErrConflict error
 
 	// Head returns pointers into the record.
 	Head func(*R) Head
+	// Encode returns the stored form, without its price. Decode reads it.
+	Encode func(R) (record.Record, error)
+	Decode func(record.Record) (R, error)
 	// Check validates the fields that only this kind has, and returns the parsed record.
 	Check func(*R) (P, error)
 	// Parse parses a stored record. It does not check limits, because a manager with other limits
@@ -55,30 +60,39 @@ type Kind[R, P any] struct {
 	Restart func(r *R, now time.Time)
 	// Advance sets a tracked record to find posts that its polls have not read yet.
 	Advance func(ctx context.Context, r *R) error
-	// Affects reports whether a failure of the old record is also a failure of the new record r.
-	// what is as in Manager.Report. When Follow applies a change of another process, old and r
-	// are the same.
-	Affects func(old, r *R, what string) bool
+	// Affects reports whether a failure, what as in Manager.Report, is one of the record.
+	Affects func(r *R, what string) bool
 }
 
-// Store keeps the records: see monitor.Store and rule.Store.
-type Store[R any] interface {
-	Create(ctx context.Context, r R) error
-	Get(ctx context.Context, owner, id string) (R, error)
-	Update(ctx context.Context, r R) error
-	Delete(ctx context.Context, owner, id string) error
-	Scan(ctx context.Context, fn func(R) error) error
-}
-
-// Tracker applies records to the running engine.
+// Tracker applies records to the running engine. Its errors that invalid.IsRefused reports are
+// about the record itself.
 type Tracker[R, P any] interface {
-	Track(ctx context.Context, r R, p P) error
+	Track(ctx context.Context, r R, p P, how Start) error
 	Untrack(ctx context.Context, id string) error
 }
 
-// Webhooks keeps the endpoint of a record's webhook_url: see monitor.Webhooks.
-type Webhooks[R any] interface {
+// Start says how polls of a record begin.
+type Start struct {
+	Spread bool          // they are spread over the interval: many records begin together
+	Missed time.Duration // how long its accounts may not have been polled
+}
+
+// Webhooks makes the records of endpoints for webhook_urls.
+type Webhooks interface {
+	// Check returns an error if a URL or a signing secret ("" for none) is not allowed.
 	Check(url string, key secret.Value) error
-	Change(ctx context.Context, r R, from, to string, key secret.Value) (generated secret.Value, err error)
-	Unbind(ctx context.Context, r R) error
+	// New returns the record of a new endpoint of a monitor or rule. It generates a secret if key
+	// is "", and returns it.
+	New(ctx context.Context, source record.Record, url string, key secret.Value) (ep record.Record, generated secret.Value, err error)
+	// Change returns the record of an endpoint with another URL and, unless key is "", another
+	// secret.
+	Change(ctx context.Context, ep record.Record, url string, key secret.Value) (record.Record, error)
+	// Error returns the error to show for one that Apply returned about an endpoint.
+	Error(err error) error
+}
+
+// Limit is a limit of a change. Exceeded returns the error if the sum would be have.
+type Limit struct {
+	record.Limit
+	Exceeded func(have int64) error
 }

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,19 +11,33 @@ import (
 
 	"github.com/streamwatch/streamwatch/internal/batch"
 	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// troubles has the present failures of each record, and the records whose status reason Run must
-// write. It has at most one failure per record and account, or per record and query.
+const (
+	noteRetry   = 5 * time.Second // after a failed write of notes
+	noteRepeat  = time.Minute     // how often the failures that last are written again
+	noteTimeout = 10 * time.Second
+)
+
+// troubles has the present failures of each record, and the records whose notes Run must write. A
+// note is the status reason of an active record. It has at most one failure per record and account,
+// or per record and query.
 type troubles struct {
 	mu      sync.Mutex
-	failing map[string]map[string]string // id → what → error: see Report
-	changed map[string]string            // id → owner of the records with a reason to write
+	failing map[string]*failures // by record id
+	changed map[string]string    // id → owner of the records with a note to write
 	bell    batch.Bell
 }
 
+// failures are those of a record, by what Report calls what.
+type failures struct {
+	owner string
+	texts map[string]string
+}
+
 func newTroubles() troubles {
-	return troubles{failing: map[string]map[string]string{}, changed: map[string]string{}, bell: batch.NewBell()}
+	return troubles{failing: map[string]*failures{}, changed: map[string]string{}, bell: batch.NewBell()}
 }
 
 // Report notes that polls of an account or a query of a record keep failing or, if err is nil,
@@ -34,21 +47,35 @@ func (m *Manager[R, P]) Report(owner, id, what string, err error) {
 	t := &m.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if text, known := t.failing[id][""]; what == "" && known == (err != nil) && (!known || text == err.Error()) {
-		return // nothing has changed; a write could overwrite another process's reason, and that process would write again
-	}
-	if err == nil {
-		delete(t.failing[id], what)
-	} else {
-		if t.failing[id] == nil {
-			t.failing[id] = map[string]string{}
+	f := t.failing[id]
+	if f == nil {
+		if err == nil {
+			return
 		}
-		t.failing[id][what] = err.Error()
+		f = &failures{owner: owner, texts: map[string]string{}}
+		t.failing[id] = f
+	}
+	text, known := f.texts[what]
+	switch {
+	case err == nil && !known, err != nil && known && text == err.Error():
+		return
+	case err == nil:
+		delete(f.texts, what)
+	default:
+		f.texts[what] = err.Error()
 	}
 	t.note(id, owner)
 }
 
-// note makes Run write the status reason of a record. The caller holds t.mu.
+// Clear makes Run write a record's status reason from the failures that this process knows: the
+// stored one is of another process, and may be over.
+func (m *Manager[R, P]) Clear(owner, id string) {
+	m.troubles.mu.Lock()
+	defer m.troubles.mu.Unlock()
+	m.troubles.note(id, owner)
+}
+
+// note makes Run write the note of a record. The caller holds t.mu.
 func (t *troubles) note(id, owner string) {
 	t.changed[id] = owner
 	t.bell.Ring()
@@ -58,18 +85,19 @@ func (t *troubles) forget(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.failing, id)
-	delete(t.changed, id)
 }
 
-// keep drops the failures of a changed record for which affects returns false. If it has dropped
-// any, or if the stored reason is "" despite failures, Run writes the status reason again.
-func (t *troubles) keep(id, owner, stored string, affects func(what string) bool) {
+// keep drops the failures of a changed record for which affects returns false.
+func (t *troubles) keep(id, owner string, affects func(what string) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	failing := t.failing[id]
-	had := len(failing)
-	maps.DeleteFunc(failing, func(what, _ string) bool { return !affects(what) })
-	if len(failing) < had || stored == "" && had > 0 {
+	f := t.failing[id]
+	if f == nil {
+		return
+	}
+	had := len(f.texts)
+	maps.DeleteFunc(f.texts, func(what, _ string) bool { return !affects(what) })
+	if len(f.texts) < had {
 		t.note(id, owner)
 	}
 }
@@ -80,37 +108,46 @@ func (m *Manager[R, P]) Forget(gone func(id, what string) bool) {
 	t := &m.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for id, failing := range t.failing {
-		maps.DeleteFunc(failing, func(what, _ string) bool { return gone(id, what) })
-		if len(failing) == 0 {
+	for id, f := range t.failing {
+		maps.DeleteFunc(f.texts, func(what, _ string) bool { return gone(id, what) })
+		if len(f.texts) == 0 {
 			delete(t.failing, id)
 		}
 	}
 }
 
-// retry makes Run try again, within tryAgain, to write a status reason.
-func (t *troubles) retry(id, owner string) {
+// take returns the notes to write, those of all failing records if all is true, and empties the
+// list of the changed ones.
+func (t *troubles) take(kind record.Kind, all bool) []record.Note {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.changed[id] = owner
-}
-
-// reasonWrite is a status reason to write.
-type reasonWrite struct{ id, owner, reason string }
-
-// take returns the status reasons to write, and empties that list.
-func (t *troubles) take() []reasonWrite {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := make([]reasonWrite, 0, len(t.changed))
-	for id, owner := range t.changed {
-		out = append(out, reasonWrite{id, owner, reason(t.failing[id])})
-		if len(t.failing[id]) == 0 {
-			delete(t.failing, id)
+	if all {
+		for id, f := range t.failing {
+			t.changed[id] = f.owner
 		}
+	}
+	notes := make([]record.Note, 0, len(t.changed))
+	for id, owner := range t.changed {
+		n := record.Note{Ref: record.Ref{Key: record.Key{Kind: kind, ID: id}, Owner: owner}}
+		if f := t.failing[id]; f != nil {
+			n.Text = reason(f.texts)
+			if len(f.texts) == 0 {
+				delete(t.failing, id)
+			}
+		}
+		notes = append(notes, n)
 	}
 	clear(t.changed)
-	return out
+	return notes
+}
+
+// retry puts notes back that could not be written.
+func (t *troubles) retry(notes []record.Note) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range notes {
+		t.changed[n.ID] = n.Owner
+	}
 }
 
 // reason returns the status reason for failures. It has the error of the first failure, in the
@@ -131,56 +168,38 @@ func reason(failing map[string]string) string {
 	return s
 }
 
-// tryAgain is the interval at which Run retries failed writes of status reasons and makes the
-// repairs that are due.
-const tryAgain = 5 * time.Second
-
-// Run writes reported failures into status reasons, and repairs records after changes that may or
-// may not have taken effect. It returns when ctx ends. It may be called only once.
+// Run writes reported failures into status reasons until ctx ends. Each minute it writes those that
+// last again, because another process that polls for the same record may have written its own. It
+// may be called only once.
 func (m *Manager[R, P]) Run(ctx context.Context) error {
-	again := time.NewTicker(tryAgain)
+	repeat, again := time.NewTicker(noteRepeat), time.NewTicker(noteRetry)
+	defer repeat.Stop()
 	defer again.Stop()
 	for {
+		all := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-m.troubles.bell:
 		case <-again.C:
+		case <-repeat.C:
+			all = true
 		}
-		for _, w := range m.troubles.take() {
-			if err := m.writeReason(ctx, w); err != nil && ctx.Err() == nil {
-				m.cfg.Logger.Error("writing a status reason failed", m.kind.Name, w.id, "error", err)
-				m.troubles.retry(w.id, w.owner)
+		notes := m.troubles.take(m.kind.Kind, all)
+		for some := range slices.Chunk(notes, record.MaxChange) {
+			if err := m.note(ctx, some); err != nil {
+				m.troubles.retry(some)
+				if ctx.Err() == nil {
+					m.cfg.Logger.Error("cannot write status reasons: trying again", "kind", m.kind.Kind, "number", len(some), "error", err)
+				}
 			}
 		}
-		runRepairs(ctx, m)
 	}
 }
 
-// writeReason writes a status reason into an active record. It does nothing for a paused record,
-// which has its own reason, or if there is no such record.
-func (m *Manager[R, P]) writeReason(ctx context.Context, w reasonWrite) error {
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+func (m *Manager[R, P]) note(ctx context.Context, notes []record.Note) error {
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
-	if err := m.repairs.ready(ctx, w.id); err != nil {
-		return err
-	}
-	r, err := m.cfg.Store.Get(ctx, w.owner, w.id)
-	if errors.Is(err, m.kind.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	h := m.kind.Head(&r)
-	if *h.Status != Active || *h.StatusReason == w.reason {
-		return nil
-	}
-	*h.StatusReason, *h.UpdatedAt = w.reason, m.Now()
-	return m.cfg.Store.Update(ctx, r)
+	_, err := m.cfg.Records.Apply(ctx, record.Change{Notes: notes})
+	return err
 }

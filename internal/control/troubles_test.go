@@ -3,199 +3,180 @@ package control_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// running starts a manager's Run, for as long as the test goes on.
-func running(t *testing.T, d *desk) {
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- d.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func (d *desk) thing(id string) thing {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.stored[id]
-}
-
-func (d *desk) failUpdates(fail bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.fails["update"] = fail
-}
-
-// A reason that was taken before a change is corrected after it, though the change
-// has made its troubles void.
-func TestReasonTakenBeforeAChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk()
-		r, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon"}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		running(t, d)
-		synctest.Wait()
-		// Run has the reason when the change stores the record, and waits for its end.
-		d.before = func(call string) {
-			if d.before = nil; call == "admit" {
-				d.Report("o", r.ID, "", errors.New("refused"))
-				synctest.Wait()
-			}
-		}
-		if _, _, err := d.Update(t.Context(), "o", r.ID, control.Request{}, func(r *thing, _ time.Time) error {
-			r.Text = "mars"
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if got := d.thing(r.ID); got.Reason != "" || got.Text != "mars" {
-			t.Errorf("%s with reason %q, which is that of the text before", got.Text, got.Reason)
-		}
-	})
-}
-
-// What is written of what fails, and when a write that failed is tried again.
-func TestReasons(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk()
-		r, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon"}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		running(t, d)
-		d.Report("o", "thg_unknown", "", errors.New("nobody's"))
-		synctest.Wait()
-		for _, row := range []struct {
-			what  string
-			err   error
-			fails bool
-			want  string
-		}{
-			{"@b", errors.New("gone"), false, "upstream_error: @b: gone"},
-			{"@a", errors.New("protected"), false, "upstream_error: @a: protected (and 1 more)"},
-			{"", errors.New("refused"), true, "upstream_error: refused (and 2 more)"},
-			{"", nil, false, "upstream_error: @a: protected (and 1 more)"},
-			{"@a", nil, false, "upstream_error: @b: gone"},
-			{"@b", nil, true, ""},
-		} {
-			before := d.thing(r.ID).Reason
-			d.failUpdates(row.fails)
-			d.Report("o", r.ID, row.what, row.err)
-			synctest.Wait()
-			if row.fails {
-				d.failUpdates(false)
-				if got := d.thing(r.ID).Reason; got != before {
-					t.Errorf("%q: reason %q, though its write failed", row.what, got)
-				}
-				<-time.After(6 * time.Second)
-				synctest.Wait()
-			}
-			if got := d.thing(r.ID).Reason; got != row.want {
-				t.Errorf("%q %v: reason %q, want %q", row.what, row.err, got, row.want)
-			}
-		}
-	})
-}
-
-// Another process that changes the record meanwhile makes WebhookMoved try again,
-// five times at most.
-func TestWebhookMovedBesideOtherProcesses(t *testing.T) {
-	for _, row := range []struct {
-		conflicts int
-		from      string
-		moved     bool
-		err       error
+// What fails becomes the note of its record, which is the status reason while it is active.
+func TestTroubles(t *testing.T) {
+	protected, notFound := errors.New("protected"), errors.New("not found")
+	type report struct {
+		what string
+		err  error
+	}
+	for _, tt := range []struct {
+		name    string
+		reports []report
+		want    string
 	}{
-		{0, "", true, nil},
-		{4, "", true, nil},
-		{5, "", false, errConflict},
-		{0, "https://other.example.com/", false, nil},
+		{"an account", []report{{"@nasa", protected}}, "upstream_error: @nasa: protected"},
+		{"a query", []report{{"?moon", notFound}}, "upstream_error: not found"},
+		{"the whole record", []report{{"", notFound}}, "upstream_error: not found"},
+		{"recovered", []report{{"@nasa", protected}, {"@nasa", nil}}, ""},
+		{"recovered without a failure", []report{{"@nasa", nil}}, ""},
+		{"another error", []report{{"@nasa", protected}, {"@nasa", notFound}}, "upstream_error: @nasa: not found"},
+		{"several, in order of their names", []report{{"@nasa", protected}, {"@esa", notFound}, {"@jaxa", protected}}, "upstream_error: @esa: not found (and 2 more)"},
+		{"the whole record first", []report{{"@nasa", protected}, {"", notFound}}, "upstream_error: not found (and 1 more)"},
+		{"one of several recovered", []report{{"@nasa", protected}, {"@esa", notFound}, {"@esa", nil}}, "upstream_error: @nasa: protected"},
+		{"a long text", []report{{"@nasa", errors.New(strings.Repeat("x", 900))}}, "upstream_error: @nasa: " + strings.Repeat("x", 200) + "…"},
 	} {
-		d := newDesk()
-		r, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon"}, "")
-		if err != nil {
-			t.Fatal(err)
+		for _, apart := range []bool{false, true} { // with a note after each report
+			t.Run(tt.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					d := newDesk(t, nil)
+					defer goRun(t, d.Run)()
+					it := d.create(t, nil)
+					before := d.stored(t, it.ID)
+					for _, r := range tt.reports {
+						d.Report("acme", it.ID, r.what, r.err)
+						if apart {
+							synctest.Wait()
+						}
+					}
+					synctest.Wait()
+					got, err := d.Get(t.Context(), "acme", it.ID, 0)
+					if err != nil || got.Reason != tt.want || got.Status != control.Active {
+						t.Errorf("%s, reason %q, %v; want %q", got.Status, got.Reason, err, tt.want)
+					}
+					if after := d.stored(t, it.ID); after.Version != before.Version || !after.UpdatedAt.Equal(before.UpdatedAt) {
+						t.Errorf("the note has made version %d of %d", after.Version, before.Version)
+					}
+				})
+			})
 		}
-		left := row.conflicts
-		d.before = func(call string) {
-			if call == "update" && left > 0 {
-				left--
-				other := d.stored[r.ID]
-				other.Version++
-				d.stored[r.ID] = other
-			}
-		}
-		moved, err := d.WebhookMoved(t.Context(), "o", r.ID, row.from, "https://b.example.com/")
-		if moved != row.moved || !errors.Is(err, row.err) {
-			t.Errorf("%d conflicts: %t %v, want %t %v", row.conflicts, moved, err, row.moved, row.err)
-		}
-		if got := d.thing(r.ID); (got.URL != "") != row.moved || got.SecretSet != row.moved {
-			t.Errorf("%d conflicts: shows %q", row.conflicts, got.URL)
-		}
-	}
-	if moved, err := newDesk().WebhookMoved(t.Context(), "o", "thg_unknown", "", "https://b.example.com/"); moved || err != nil {
-		t.Errorf("of a record that does not exist: %t %v", moved, err)
 	}
 }
 
-// A reason that another process has removed is written again while what it tells of fails
-// here, and affects the record as it is now. Others' reasons stay, and so do those of what
-// is read elsewhere.
-func TestReasonThatAnotherProcessRemoved(t *testing.T) {
+func TestTroublesEnd(t *testing.T) {
+	const note = "upstream_error: @nasa: protected"
+	for _, tt := range []struct {
+		name  string
+		do    func(ctx context.Context, d *desk, id string) error
+		now   string // the note after do
+		notes int    // written until then
+		later string // a minute after another process has noted "theirs"
+	}{
+		{"while it lasts", func(context.Context, *desk, string) error { return nil }, note, 1, note},
+		{"recovered", func(_ context.Context, d *desk, id string) error {
+			d.Report("acme", id, "@nasa", nil)
+			return nil
+		}, "", 2, "theirs"},
+		{"reported again", func(_ context.Context, d *desk, id string) error {
+			d.Report("acme", id, "@nasa", errors.New("protected"))
+			return nil
+		}, note, 1, note},
+		{"polled elsewhere", func(_ context.Context, d *desk, id string) error {
+			d.Forget(func(is, what string) bool { return is == id && what == "@nasa" })
+			return nil
+		}, note, 1, "theirs"},
+		{"another polled elsewhere", func(_ context.Context, d *desk, id string) error {
+			d.Forget(func(is, what string) bool { return what != "@nasa" })
+			return nil
+		}, note, 1, note},
+		{"cleared, and it lasts", func(_ context.Context, d *desk, id string) error {
+			d.Clear("acme", id)
+			return nil
+		}, note, 2, note},
+		{"the account is no longer of the record", func(ctx context.Context, d *desk, id string) error {
+			_, _, err := d.Update(ctx, "acme", id, control.Request{}, func(it *item, _ time.Time) error { it.Words = "@esa"; return nil })
+			return err
+		}, "", 2, "theirs"},
+		{"changed otherwise", func(ctx context.Context, d *desk, id string) error {
+			_, _, err := d.Update(ctx, "acme", id, control.Request{}, func(it *item, _ time.Time) error { it.Words += " @jaxa"; return nil })
+			return err
+		}, note, 1, note},
+		{"paused", func(ctx context.Context, d *desk, id string) error {
+			_, _, err := d.Update(ctx, "acme", id, control.Request{Status: ptr(control.Paused)}, unchanged)
+			return err
+		}, "", 1, "theirs"},
+		{"suspended", func(ctx context.Context, d *desk, id string) error {
+			_, err := d.Suspend(ctx, "acme", id, control.ReasonCredits)
+			return err
+		}, "", 1, "theirs"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, nil)
+				defer goRun(t, d.Run)()
+				it := d.create(t, nil)
+				d.Report("acme", it.ID, "@nasa", errors.New("protected"))
+				synctest.Wait()
+				if err := tt.do(t.Context(), d, it.ID); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				written := 0
+				d.store.set(func() { written = len(d.store.notes) })
+				if got := d.stored(t, it.ID).Note; got != tt.now || written != tt.notes {
+					t.Errorf("note %q after %d, want %q after %d", got, written, tt.now, tt.notes)
+				}
+				theirs := record.Note{Ref: record.Ref{Key: monitorKey(it.ID), Owner: "acme"}, Text: "theirs"}
+				if _, err := d.store.Store.Apply(t.Context(), record.Change{Notes: []record.Note{theirs}}); err != nil {
+					t.Fatal(err)
+				}
+				pass(time.Minute)
+				if got := d.stored(t, it.ID).Note; got != tt.later {
+					t.Errorf("a minute later: note %q, want %q", got, tt.later)
+				}
+			})
+		})
+	}
+}
+
+// What a store does not take is written when it does, in changes that it allows.
+func TestTroublesOfManyOutliveAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk()
-		r, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon"}, "")
-		if err != nil {
-			t.Fatal(err)
+		d := newDesk(t, nil)
+		defer goRun(t, d.Run)()
+		ids := make([]string, 2*record.MaxChange+1)
+		for i := range ids {
+			ids[i] = d.create(t, func(it *item) { it.Name, it.URL = strings.Repeat("a", i+1), "" }).ID
 		}
-		running(t, d)
-		follow := func(change func(*thing)) string {
-			t.Helper()
-			d.mu.Lock()
-			stored := d.stored[r.ID]
-			change(&stored)
-			stored.Version++
-			d.stored[r.ID] = stored
-			d.mu.Unlock()
-			if err := d.Follow(t.Context(), "o", r.ID); err != nil {
-				t.Fatal(err)
+		largest := 0
+		down := true
+		d.store.set(func() {
+			d.store.before = func(c *record.Change) error {
+				d.store.set(func() { largest = max(largest, len(c.Notes)) })
+				if down {
+					return errDown
+				}
+				return nil
 			}
-			synctest.Wait()
-			return d.thing(r.ID).Reason
+		})
+		for _, id := range ids {
+			d.Report("acme", id, "@nasa", errors.New("protected"))
 		}
-		d.Report("o", r.ID, "@a", errors.New("gone"))
-		synctest.Wait()
-		own := control.ReasonUpstream + "@a: gone"
-		for _, row := range []struct {
-			text   string
-			change func(*thing)
-			want   string
-		}{
-			{"removed", func(r *thing) { r.Reason = "" }, own},
-			{"another one's", func(r *thing) { r.Reason = "upstream_error: @b: gone" }, "upstream_error: @b: gone"},
-			{"removed again", func(r *thing) { r.Reason = "" }, own},
-			{"paused", func(r *thing) { r.Reason, r.Status = "", control.Paused }, ""},
-		} {
-			if got := follow(row.change); got != row.want {
-				t.Errorf("%s: reason %q, want %q", row.text, got, row.want)
+		pass(time.Minute)
+		d.Report("acme", ids[0], "@nasa", nil) // meanwhile
+		pass(5 * time.Second)
+		d.store.set(func() { down = false })
+		pass(5 * time.Second)
+		for i, id := range ids {
+			want := "upstream_error: @nasa: protected"
+			if i == 0 {
+				want = ""
+			}
+			if got := d.stored(t, id).Note; got != want {
+				t.Fatalf("record %d: note %q, want %q", i, got, want)
 			}
 		}
-		d.Report("o", r.ID, "@a", errors.New("gone"))
-		d.Forget(func(id, what string) bool { return id == r.ID && what == "@a" })
-		if got := follow(func(r *thing) { r.Reason, r.Status = "", control.Active }); got != "" {
-			t.Errorf("reason %q of what is read elsewhere", got)
+		if largest != record.MaxChange {
+			t.Errorf("%d notes in a change, want at most %d", largest, record.MaxChange)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -18,119 +18,39 @@ type Request struct {
 	Version       int64 // the version that the record must have; 0 for any
 }
 
+// updateTries is the number of tries of a change if others change the record or its endpoint at the
+// same time.
+const updateTries = 5
+
 // Update changes a record. It calls change to set the fields that only its kind has, and then
 // sets the fields of the request. It returns the stored record, and the signing secret if one was
 // generated. If it returns both a record and an error, the change is stored but not yet in
 // effect.
 func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
-	var r R
-	var generated secret.Value
-	err := Admitted(ctx, m.cfg.ChangeTimeout, func() (err error) {
-		r, generated, err = m.update(ctx, owner, id, q, change)
-		return err
+	return m.edit(ctx, owner, id, q, func(_ context.Context, old, r *R, h Head, now time.Time) (bool, error) {
+		if err := change(r, now); err != nil {
+			return false, err
+		}
+		if q.WebhookURL != nil {
+			*h.WebhookURL, *h.WebhookSecretSet = *q.WebhookURL, *q.WebhookURL != ""
+		}
+		key := q.key()
+		if q.WebhookSecret != nil && key == "" {
+			return false, m.refuse("webhook_secret", secret.Redacted, fmt.Sprintf("24 to 128 characters, for a %s with a webhook_url", m.kind.Kind))
+		}
+		if q.Status != nil && setStatus(m.kind.Head(old), h, *q.Status, now) {
+			m.kind.Restart(r, now)
+		}
+		_, err := m.check(r, key)
+		return true, err
 	})
-	if err == nil {
-		err = m.settle(ctx)
-	}
-	return r, generated, err
-}
-
-// update is Update, but returns a *Later instead of waiting for other changes.
-func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
-	var none R
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return none, "", err
-	}
-	defer unlock()
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
-	defer cancel()
-	if err := m.repairs.ready(ctx, id); err != nil {
-		return none, "", err
-	}
-	for tries := 1; ; tries++ {
-		old, err := m.get(ctx, owner, id, q.Version)
-		if err != nil {
-			return none, "", err
-		}
-		r, generated, err := updateFrom(ctx, m, old, q, change)
-		var met conflict
-		if q.Version != 0 || tries == updateTries || !errors.As(err, &met) {
-			return r, generated, err
-		}
-	}
-}
-
-// updateTries is the number of tries of a change without a Version if other processes change the
-// record at the same time.
-const updateTries = 5
-
-// conflict is the error of a change that was not stored because another process has changed the
-// record since it was read.
-type conflict struct{ error }
-
-func (e conflict) Unwrap() error { return e.error }
-
-// updateFrom makes one attempt of update. old is the record that was read from the store.
-func updateFrom[R, P any](ctx context.Context, m *Manager[R, P], old R, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
-	var none R
-	r, p, err := m.changed(old, q, change)
-	if err != nil {
-		return none, "", err
-	}
-	id, owner := *m.kind.Head(&r).ID, *m.kind.Head(&r).Owner
-	done, err := m.cfg.Admit(ctx, &old, r)
-	if err != nil {
-		return none, "", err
-	}
-	defer done()
-	generated, err := m.store(ctx, &old, &r, q)
-	if err != nil {
-		return none, "", err
-	}
-	m.troubles.keep(id, owner, *m.kind.Head(&r).StatusReason, func(what string) bool { return m.kind.Affects(&old, &r, what) })
-	if *m.kind.Head(&r).Status == Active {
-		err = m.cfg.Tracker.Track(ctx, r, p)
-	} else {
-		err = m.untrack(ctx, r)
-	}
-	if err != nil {
-		if !invalid.IsRefused(err) {
-			m.repairs.add(id, following(m, owner, id))
-		}
-		err = fmt.Errorf("%s: the change is stored and not in effect yet, the same call again completes it: %w", m.kind.Name, err)
-	}
-	return r, generated, err
-}
-
-// changed applies a request to a copy of the record old. It checks and returns the copy.
-func (m *Manager[R, P]) changed(old R, q Request, change func(r *R, now time.Time) error) (r R, p P, err error) {
-	r = old
-	now := m.Now()
-	if err := change(&r, now); err != nil {
-		return r, p, err
-	}
-	h := m.kind.Head(&r)
-	*h.UpdatedAt = now
-	if q.WebhookURL != nil {
-		*h.WebhookURL, *h.WebhookSecretSet = *q.WebhookURL, *q.WebhookURL != ""
-	}
-	key := q.key()
-	if q.WebhookSecret != nil && (key == "" || *h.WebhookURL == "") {
-		return r, p, m.refuse("webhook_secret", secret.Redacted, fmt.Sprintf("24 to 128 characters, for a %s with a webhook_url", m.kind.Name))
-	}
-	if q.Status != nil && m.setStatus(m.kind.Head(&old), h, *q.Status, now) {
-		m.kind.Restart(&r, now)
-	}
-	p, err = m.check(&r, key)
-	return r, p, err
 }
 
 // setStatus sets the status that an owner asks for. If an owner pauses a record that the program
 // has suspended, Restore no longer resumes the record. fresh reports whether a resumed record
 // gets only posts published from now on. It is false after a suspension for lack of credits: the
 // record then also finds the posts published during the pause.
-func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh bool) {
+func setStatus(old, h Head, to Status, now time.Time) (fresh bool) {
 	if to == *old.Status && (to != Paused || *old.StatusReason == ReasonUser) {
 		return false
 	}
@@ -143,45 +63,134 @@ func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh 
 	return *old.StatusReason != ReasonCredits
 }
 
-// store stores a changed record and changes its endpoint. If the endpoint cannot be changed,
-// store stores the old record again.
-func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (generated secret.Value, err error) {
-	met := func(err error) error {
-		if errors.Is(err, m.kind.ErrConflict) {
-			return conflict{err}
-		}
-		return err
+// Suspend pauses an active record for a reason of the program. It does not change a paused
+// record. After Restore, the record finds the posts published during the suspension.
+func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (R, error) {
+	if reason == "" || reason == ReasonUser {
+		var none R
+		return none, m.refuse("status_reason", reason, "a reason of the program's own, such as "+ReasonCredits)
 	}
-	if q.WebhookURL == nil && q.WebhookSecret == nil {
-		return "", met(write(ctx, m, r))
+	r, _, err := m.edit(ctx, owner, id, Request{}, func(ctx context.Context, _, r *R, h Head, _ time.Time) (bool, error) {
+		if *h.Status != Active {
+			return false, nil
+		}
+		*h.Status, *h.StatusReason = Paused, reason
+		if err := m.kind.Advance(ctx, r); err != nil { // Restore continues from this position
+			return false, fmt.Errorf("%s: suspend: %w", m.kind.Kind, err)
+		}
+		return true, nil
+	})
+	return r, err
+}
+
+// Restore resumes a record that is suspended for the given reason. It does not change any other
+// record.
+func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (R, error) {
+	r, _, err := m.edit(ctx, owner, id, Request{}, func(_ context.Context, _, _ *R, h Head, now time.Time) (bool, error) {
+		if *h.Status != Paused || *h.StatusReason != reason || reason == ReasonUser {
+			return false, nil
+		}
+		*h.Status, *h.StatusReason, *h.ResumedAt = Active, "", now
+		return true, nil
+	})
+	return r, err
+}
+
+// edit reads a record, calls change with a copy of it, and stores the copy with its endpoint. If
+// the record or the endpoint was changed since it was read, edit begins again. It stores nothing if
+// change returns false.
+func (m *Manager[R, P]) edit(ctx context.Context, owner, id string, q Request,
+	change func(ctx context.Context, old, r *R, h Head, now time.Time) (bool, error)) (r R, generated secret.Value, err error) {
+	var none R
+	for tries := 1; ; tries++ {
+		old, err := m.Get(ctx, owner, id, q.Version)
+		if err != nil {
+			return none, "", err
+		}
+		r, generated, err = m.editOnce(ctx, old, q, change)
+		switch {
+		case err == nil:
+			return r, generated, m.applied(ctx, owner, id)
+		case errors.Is(err, errUnchanged):
+			return old, "", nil
+		case !errors.Is(err, m.kind.ErrConflict) || tries == updateTries:
+			return none, "", err
+		}
 	}
-	was, h := m.kind.Head(old), m.kind.Head(r)
-	id, owner, before, changed := *h.ID, *h.Owner, *old, *r
-	back := func(ctx context.Context) error { return writeBack(ctx, m, before, changed) }
-	undo := repair{first: back, fix: func(ctx context.Context) error {
-		if err := back(ctx); err != nil {
-			return err
+}
+
+var errUnchanged = errors.New("control: nothing to change")
+
+func (m *Manager[R, P]) editOnce(ctx context.Context, old R, q Request,
+	change func(ctx context.Context, old, r *R, h Head, now time.Time) (bool, error)) (r R, generated secret.Value, err error) {
+	r = old
+	h, now := m.kind.Head(&r), m.Now()
+	ok, err := change(ctx, &old, &r, h, now)
+	if err == nil && !ok {
+		err = errUnchanged
+	}
+	if err != nil {
+		return r, "", err
+	}
+	*h.UpdatedAt = now
+	c := record.Change{Put: make([]record.Record, 1, 2)}
+	made := false
+	if q.WebhookURL != nil || q.WebhookSecret != nil {
+		if generated, made, err = m.webhook(ctx, &r, q.key(), &c); err != nil {
+			return r, "", err
 		}
-		return follow(ctx, m, owner, id)
-	}}
-	if err := m.cfg.Store.Update(ctx, *r); err != nil {
-		if !notStored(m, err) {
-			m.repairs.begin(ctx, id, undo)
-		}
-		return "", met(err)
+	}
+	if c.Put[0], err = m.encode(r); err != nil {
+		return r, "", err
+	}
+	if *h.Status != *m.kind.Head(&old).Status {
+		c.Notes = append(c.Notes, record.Note{Ref: record.Ref{Key: m.key(*h.ID), Owner: *h.Owner}}) // the failures are over
+	}
+	limits, err := m.cfg.Limits(ctx, &old, r, made)
+	if err != nil {
+		return r, "", err
+	}
+	if err := m.apply(ctx, c, limits); err != nil {
+		return r, "", err
 	}
 	*h.Version++
-	if generated, err = m.cfg.Webhooks.Change(ctx, *r, *was.WebhookURL, *h.WebhookURL, q.key()); err != nil {
-		*was.Version = *h.Version
-		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-		defer cancel()
-		undone := m.cfg.Store.Update(back, *old)
-		if undone != nil && !notStored(m, undone) {
-			m.repairs.add(id, undo)
+	return r, generated, nil
+}
+
+// webhook adds the change of the endpoint to a change whose webhook_url or secret is given. made
+// reports whether it makes an endpoint.
+func (m *Manager[R, P]) webhook(ctx context.Context, r *R, key secret.Value, c *record.Change) (generated secret.Value, made bool, err error) {
+	h := m.kind.Head(r)
+	of := record.Ref{Key: record.Key{Kind: record.Endpoint, ID: *h.WebhookID}, Owner: *h.Owner}
+	switch {
+	case *h.WebhookURL == "" && *h.WebhookID == "":
+		return "", false, nil
+	case *h.WebhookURL == "":
+		*h.WebhookID = ""
+		c.Delete = append(c.Delete, of)
+		return "", false, nil
+	case *h.WebhookID != "":
+		ep, err := m.cfg.Records.Get(ctx, of.Owner, of.Key)
+		if errors.Is(err, record.ErrNotFound) { // deleted since the record was read
+			return "", false, m.kind.ErrConflict
 		}
-		return "", errors.Join(err, undone)
+		if err == nil {
+			if ep.Name != *h.WebhookURL {
+				c.Notes = append(c.Notes, record.Note{Ref: of}) // it is about the old receiver
+			}
+			ep, err = m.cfg.Webhooks.Change(ctx, ep, *h.WebhookURL, key)
+		}
+		c.Put = append(c.Put, ep)
+		return "", false, err
 	}
-	return generated, nil
+	source, err := m.kind.Encode(*r)
+	if err != nil {
+		return "", false, err
+	}
+	ep, generated, err := m.cfg.Webhooks.New(ctx, source, *h.WebhookURL, key)
+	*h.WebhookID = ep.ID
+	c.Put = append(c.Put, ep)
+	return generated, true, err
 }
 
 // key returns the signing secret of a request, or "" for none.

@@ -22,8 +22,7 @@
 // overlap shrinks by at most half. So the effect of a single very late post ends, but not while
 // there are few posts.
 //
-// Store the result of Position and call Begin after a restart to keep the overlap. Posts can be
-// late across a restart. Polls with too short an overlap would not find these posts, so the
+// Store the overlap and call Begin after a restart to keep it. Posts can be late across a restart. Polls with too short an overlap would not find these posts, so the
 // Tracker would not learn from them.
 //
 // A post that needs more than Max is counted but does not change the overlap. No allowed overlap

@@ -44,7 +44,6 @@ type Tracker struct {
 	largest time.Duration // largest need in the current period
 	before  time.Duration // largest need in the previous period
 	beyond  int64
-	known   time.Duration // the overlap that another process would begin with: the stored overlap, or Config.Initial
 }
 
 // New checks cfg and returns a Tracker with the overlap Config.Initial.
@@ -72,15 +71,14 @@ func New(cfg Config) (*Tracker, error) {
 	if cfg.Initial < cfg.Min || cfg.Initial > cfg.Max {
 		return nil, fmt.Errorf("lateness: Config.Initial %s is not allowed: want Min, %s, to Max, %s", cfg.Initial, cfg.Min, cfg.Max)
 	}
-	return &Tracker{min: cfg.Min, max: cfg.Max, overlap: cfg.Initial, known: cfg.Initial}, nil
+	return &Tracker{min: cfg.Min, max: cfg.Max, overlap: cfg.Initial}, nil
 }
 
 // Observe records a new post found at now, and its need. needed is the time from the post's
 // publication to the start of the previous complete poll of its timeline. 0 or less means no
-// need. Observe reports whether the overlap has grown. Do not observe posts of the first poll of
-// a timeline, which shows history, or posts with a date chosen by their authors. A few backdated
-// posts an hour would keep the overlap long.
-func (t *Tracker) Observe(now time.Time, needed time.Duration) (grown bool) {
+// need. Do not observe posts of the first poll of a timeline, which shows history, or posts with a
+// date chosen by their authors. A few backdated posts an hour would keep the overlap long.
+func (t *Tracker) Observe(now time.Time, needed time.Duration) {
 	needed = max(0, needed)
 	t.needed.Record(needed)
 	t.mu.Lock()
@@ -89,20 +87,17 @@ func (t *Tracker) Observe(now time.Time, needed time.Duration) (grown bool) {
 		t.began = now
 	}
 	t.posts++
-	had := t.overlap
 	if needed > t.max {
 		t.beyond++
 	} else {
 		t.largest = max(t.largest, needed)
 		t.overlap = max(t.overlap, t.enough(needed))
 	}
-	grown = t.overlap > had
 	if t.posts >= periodPosts && now.Sub(t.began) >= periodTime {
 		recent := t.enough(max(t.largest, t.before))
 		t.overlap = max(recent, t.overlap/2, t.min)
 		t.before, t.largest, t.posts, t.began = t.largest, 0, 0, now
 	}
-	return grown
 }
 
 // enough returns needed × margin, at most Max.
@@ -111,6 +106,15 @@ func (t *Tracker) enough(needed time.Duration) time.Duration {
 		return t.max
 	}
 	return needed * margin
+}
+
+// Begin sets the overlap to that of an earlier process, limited by Min and Max, as if a post of the
+// previous period had needed that.
+func (t *Tracker) Begin(overlap time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.overlap = max(t.overlap, t.min, min(overlap, t.max))
+	t.before = max(t.before, t.overlap/margin)
 }
 
 // Overlap returns how far before the start of the previous complete poll the next poll should

@@ -115,6 +115,33 @@ func TestShrinksSlowly(t *testing.T) {
 	}
 }
 
+// An overlap of an earlier process goes back as slowly as it would have there.
+func TestBegin(t *testing.T) {
+	const m = time.Minute
+	for _, tc := range []struct {
+		name              string
+		cfg               lateness.Config
+		earlier           time.Duration
+		first, then, last time.Duration // at first, and after each of two periods
+	}{
+		{"longer", lateness.Config{}, 16 * m, 16 * m, 16 * m, 8 * m},
+		{"shorter", lateness.Config{Min: m}, 2 * m, 3 * m, 3 * m, 90 * time.Second},
+		{"beyond Max", lateness.Config{Max: 5 * m}, 16 * m, 5 * m, 5 * m, 3 * m},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tr := newTracker(t, tc.cfg)
+			tr.Begin(tc.earlier)
+			now := start
+			for i, want := range []time.Duration{tc.first, tc.then, tc.last} {
+				if got := tr.Overlap(); got != want {
+					t.Errorf("overlap %s after %d periods, want %s", got, i, want)
+				}
+				now = observe(tr, now, 1001, 67*m, 0)
+			}
+		})
+	}
+}
+
 // A period takes both an hour and 1,000 posts.
 func TestKeepsWhileLittleIsKnown(t *testing.T) {
 	for _, tc := range []struct {

@@ -17,8 +17,8 @@ func (t *term) beat(ctx context.Context) bool {
 	lost := n.tail.found.Load()
 	b := fleet.Beat{
 		Fence: n.Fence(), Give: n.stand.untold(), Want: t.want(v), Suspects: v.suspects, Weight: n.cfg.Node.Weight,
-		Applied: n.feed.applied.Load(), Seen: n.roster.beats(), Lost: lost > n.tail.told.Load(),
-		Asks: n.grants.asks(n.cfg.Host, budgets, v.says), Says: writeSays(budgets, t.stage == reads),
+		Seen: n.roster.beats(), Lost: lost > n.tail.told.Load(),
+		Asks: n.grants.asks(n.cfg.Host, budgets, v.says), Says: writeSays(budgets),
 	}
 	sent := time.Now()
 	var st fleet.State
@@ -43,11 +43,11 @@ func (t *term) beat(ctx context.Context) bool {
 }
 
 // want returns how many parts a beat asks for: the node's share, but at most atOnce more than it
-// has. While the Host is busy or not ready, a beat asks only for the parts that the node has.
+// has. While the Host is busy, a beat asks only for the parts that the node has.
 func (t *term) want(v view) int {
 	has := t.hosted.Plus(t.taken)
 	switch {
-	case t.stage < ready || t.busy:
+	case t.busy:
 		return has.Len()
 	case v.alone:
 		return v.want
@@ -77,9 +77,6 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	n.note(st, sent)
 	n.grants.granted(n.cfg.Host, b.Asks, st.Grants)
 	t.taken = t.taken.Plus(st.Own.Minus(t.hosted))
-	if t.stage == tells {
-		t.stage = checks
-	}
 
 	after := n.roster.view(t.id)
 	// Other nodes may now take the parts that this node gave, and the parts of the terms that
@@ -100,7 +97,7 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 
 // giveAll makes the Host give all parts of a node that leaves. It sends beats until then.
 func (t *term) giveAll(ctx context.Context) error {
-	t.stage, t.busy, t.hosted = ready, true, t.n.Parts()
+	t.busy, t.hosted = true, t.n.Parts()
 	gave := make(chan error, 1)
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -132,9 +129,6 @@ func (n *Node) note(st fleet.State, sent time.Time) {
 	if n.epoch == st.Epoch {
 		return
 	}
-	// In a new epoch, the store reuses the numbers of changes and of events.
 	n.epoch = st.Epoch
 	n.cfg.Host.Epoch(st.Epoch)
-	n.waits.forget()
-	n.feed.reread()
 }

@@ -15,7 +15,7 @@ import (
 func TestNewRefuses(t *testing.T) {
 	s := memory.New(memory.Options{})
 	defer s.Close(context.Background())
-	good := node.Config{Node: fleet.Node{Name: "a", Weight: 1, Lease: lease}, Members: s.Members(), Feed: s.Feed(), Signals: s.Signals(), Host: &host{}}
+	good := node.Config{Node: fleet.Node{Name: "a", Weight: 1, Lease: lease}, Members: s.Ports().Members, Signals: s.Ports().Signals, Host: &host{}}
 	if _, err := node.New(good); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,6 @@ func TestNewRefuses(t *testing.T) {
 		"10m":     func(c *node.Config) { c.Node.Lease = 11 * time.Minute },
 		"milli":   func(c *node.Config) { c.Node.Lease += time.Microsecond },
 		"Members": func(c *node.Config) { c.Members = nil },
-		"Feed":    func(c *node.Config) { c.Feed = nil },
 		"Signals": func(c *node.Config) { c.Signals = nil },
 		"Host":    func(c *node.Config) { c.Host = nil },
 	} {
@@ -59,9 +58,6 @@ func TestOrderOfCalls(t *testing.T) {
 		m.leave()
 		if m.Fence() != last || m.count() != 0 {
 			t.Errorf("after Leave: %v with %d parts, want %v, so that commits are refused, and none", m.Fence(), m.count(), last)
-		}
-		if err := m.Barrier(t.Context()); err == nil {
-			t.Error("Barrier of a node that has left returned nil")
 		}
 		if _, ok := m.Moved(t.Context(), last); ok {
 			t.Error("a commit after Leave is to be tried again")
@@ -97,7 +93,7 @@ func TestJoinTries(t *testing.T) {
 			}()
 			h := &host{w: w, grants: map[string]float64{}, dead: true}
 			n, err := node.New(node.Config{Node: fleet.Node{Name: "a", Weight: 1, Lease: lease}, Host: h,
-				Members: wiredMembers{l, w.store.Members()}, Feed: w.store.Feed(), Signals: w.store.Signals()})
+				Members: wiredMembers{l, w.store.Ports().Members}, Signals: w.store.Ports().Signals})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,6 @@
 // Package node implements an engine's membership of a fleet: see package fleet.
 //
-//	n, err := node.New(node.Config{Node: self, Members: s.Members(), Feed: s.Feed(), Signals: s.Signals(), Host: engine})
+//	n, err := node.New(node.Config{Node: self, Members: s.Members(), Signals: s.Signals(), Host: engine})
 //	err = n.Join(ctx)  // a term begins, without parts
 //	go n.Run(running)  // takes its share of the parts, and gives parts beyond it away
 //	…

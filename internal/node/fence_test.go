@@ -24,7 +24,7 @@ func TestMoved(t *testing.T) {
 		// The store takes a beat of which the node hears nothing.
 		w.nodes["n001"].leave()
 		b := fleet.Beat{Fence: was, Want: fleet.Parts, Weight: 1}
-		if _, err := w.store.Members().Beat(t.Context(), b); err != nil {
+		if _, err := w.store.Ports().Members.Beat(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()
@@ -40,7 +40,7 @@ func TestMoved(t *testing.T) {
 			t.Errorf("a fence of before: %v, %v, want %v", again, ok, now)
 		}
 		// The term is ended by somebody.
-		if err := w.store.Members().Leave(t.Context(), now); err != nil {
+		if err := w.store.Ports().Members.Leave(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := m.Moved(t.Context(), now); ok {
@@ -74,7 +74,7 @@ func TestMovedWaits(t *testing.T) {
 			m.wire.mu.Unlock()
 			w.nodes["n001"].leave()
 			w.until(2*time.Second, "the store has taken the beat", func() bool {
-				st, err := w.store.Members().Look(t.Context())
+				st, err := w.store.Ports().Members.Look(t.Context())
 				return err == nil && st.Free == 0
 			})
 			if m.Fence() != was || m.count() != fleet.Parts/2 {
@@ -135,12 +135,12 @@ func TestLateBeat(t *testing.T) {
 		w.until(lease, "all is polled", w.covered)
 		pass(lease)
 		was := m.Fence()
-		if _, err := w.store.Members().Beat(t.Context(), fleet.Beat{Fence: was, Give: fleet.SetOf(1, 2, 3), Weight: 1}); err != nil {
+		if _, err := w.store.Ports().Members.Beat(t.Context(), fleet.Beat{Fence: was, Give: fleet.SetOf(1, 2, 3), Weight: 1}); err != nil {
 			t.Fatal(err)
 		}
-		other, err := w.store.Members().Join(t.Context(), fleet.Node{Name: "other", Weight: 1e-9, Lease: lease})
+		other, err := w.store.Ports().Members.Join(t.Context(), fleet.Node{Name: "other", Weight: 1e-9, Lease: lease})
 		if err == nil {
-			_, err = w.store.Members().Beat(t.Context(), fleet.Beat{Fence: other.Fence, Want: 3, Weight: 1e-9})
+			_, err = w.store.Ports().Members.Beat(t.Context(), fleet.Beat{Fence: other.Fence, Want: 3, Weight: 1e-9})
 		}
 		if err != nil {
 			t.Fatal(err)

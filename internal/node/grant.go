@@ -25,18 +25,13 @@ func worth(now, rate float64, others int) bool {
 
 // says is the message in Beat.Says from a node to the others.
 type says struct {
-	// Reads is true until the node has read all records. Until then it has no parts.
-	Reads   bool               `json:"reads,omitempty"`
 	Demand  map[string]float64 `json:"demand,omitempty"`
 	Targets map[string]float64 `json:"targets,omitempty"`
 }
 
 // readSays decodes the message of another node. It returns the zero value for a message that
-// cannot be decoded. A node without a message has just joined, so its Reads is true.
+// cannot be decoded.
 func readSays(raw []byte) (s says) {
-	if len(raw) == 0 {
-		return says{Reads: true}
-	}
 	if json.Unmarshal(raw, &s) != nil {
 		return says{}
 	}
@@ -44,8 +39,8 @@ func readSays(raw []byte) (s says) {
 }
 
 // writeSays encodes this node's message to the others, for readSays.
-func writeSays(budgets []Budget, reads bool) []byte {
-	s := says{Reads: reads, Demand: map[string]float64{}}
+func writeSays(budgets []Budget) []byte {
+	s := says{Demand: map[string]float64{}}
 	for _, b := range budgets {
 		s.Demand[b.Name] = amount(b.Demand)
 		if n := amount(b.Targets); n > 0 {

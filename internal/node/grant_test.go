@@ -31,7 +31,7 @@ func (w *world) demand(name string, v float64) {
 	w.nodes[name].host.demand = v
 }
 
-// F10. That no more than all is used at any instant is checked by the world.
+// That no more than all is used at any instant is checked by the world.
 func TestGrants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

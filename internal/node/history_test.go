@@ -1,7 +1,6 @@
 package node_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -13,7 +12,7 @@ import (
 
 // Whatever happens, no part is polled by two nodes that trust their terms, and no rate
 // is used twice; no node is ended that could beat; and when all is calm all parts are
-// polled, evenly, all the rate is used and all changes are followed.
+// polled, evenly, and all the rate is used.
 func TestHistories(t *testing.T) {
 	for seed := range uint64(testsize.Of(15, 50, 600)) {
 		synctest.Test(t, func(t *testing.T) {
@@ -47,7 +46,7 @@ type history struct {
 }
 
 func (h *history) start(name string) {
-	m := h.w.startSlow(name, time.Duration(h.rng.Int64N(int64(h.w.lease))), weight(float64(1+h.rng.IntN(2))))
+	m := h.w.start(name, weight(float64(1+h.rng.IntN(2))))
 	m.host.lock(func() {
 		m.host.giveFor = time.Duration(h.rng.Int64N(int64(h.w.lease / 8)))
 		m.host.takeFor = time.Duration(h.rng.Int64N(int64(h.w.lease / 8)))
@@ -60,7 +59,7 @@ func (h *history) event() {
 	name := fmt.Sprint("n", rng.IntN(6))
 	m := w.nodes[name]
 	states := []wireState{cut, hangs, frozen}
-	switch what := rng.IntN(16); {
+	switch what := rng.IntN(13); {
 	case m == nil:
 		h.start(name)
 	case what < 2 && !h.cut[m]:
@@ -88,16 +87,10 @@ func (h *history) event() {
 		m.wire.mu.Lock()
 		m.wire.lost = 1 + rng.IntN(3)
 		m.wire.mu.Unlock()
-	case what < 13:
+	default:
 		m.wire.mu.Lock()
 		m.wire.mute = !m.wire.mute
 		m.wire.mu.Unlock()
-	default:
-		go func() { // it may wait for one that is cut off, and is no error if it is stopped
-			ctx, cancel := context.WithTimeout(context.Background(), 3*w.lease)
-			defer cancel()
-			w.barrier(ctx, m)
-		}()
 	}
 	for name, m := range w.nodes {
 		w.mu.Lock()
@@ -124,13 +117,6 @@ func (h *history) calm() {
 	pass(5 * w.lease)
 	if _, nobody := w.owners(); nobody > 0 {
 		w.t.Errorf("seed %d: when all is calm %d parts are of nobody", h.seed, nobody)
-	}
-	if behind := w.behind(); len(behind) > 0 {
-		for _, name := range behind {
-			if w.nodes[name].State().Applied != w.last() {
-				w.t.Errorf("seed %d: when all is calm %s follows %d of %d changes", h.seed, name, w.nodes[name].State().Applied, w.last())
-			}
-		}
 	}
 	if rates, sum := w.rates(); sum < 0.95*total {
 		w.t.Errorf("seed %d: when all is calm %v of %v is used: %v", h.seed, sum, total, rates)

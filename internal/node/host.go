@@ -6,27 +6,21 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// Host is the engine of a node. Take, Give, Apply, Reread and Lost are called one at a time.
-// Their contexts end with the term or with Run; they must return soon afterwards. The other
-// methods may be called at the same time as these, and must not block.
+// Host is the engine of a node. Take, Give and Lost are called one at a time. Their contexts end
+// with the term or with Run; they must return soon afterwards. The other methods may be called at
+// the same time as these, and must not block.
 type Host interface {
-	// Take begins work for the parts in taken, from the state in the store. The store assigned
-	// them in its answer to a beat. own has all parts of the node, including taken. After an
-	// error Take is called again, perhaps with further parts.
+	// Take begins work for the parts in taken, from the records and cursors in the store. The
+	// store assigned the parts in its answer to a beat. own has all parts of the node, including
+	// taken. After an error Take is called again, perhaps with further parts.
 	Take(ctx context.Context, own, taken fleet.Set) error
 	// Give stops work for the parts in given. own has the parts that the node keeps. Give returns
 	// when no poll, commit or send for given is under way. After an error the node keeps the
 	// parts and calls Give again with the same arguments.
 	Give(ctx context.Context, own, given fleet.Set) error
 	// Lost stops all work, because the term has ended and other nodes may have the parts. A new
-	// term begins afterwards, with Reread and Take.
+	// term begins afterwards.
 	Lost()
-	// Apply reads the changed records and applies them, in order. After an error it is
-	// called again with the same changes.
-	Apply(ctx context.Context, changes []fleet.Change) error
-	// Reread reads and applies all records. It is called when a term begins, when the feed does
-	// not reach back far enough, and when the epoch changes. After an error it is called again.
-	Reread(ctx context.Context) error
 
 	// Hold(true) stops polls, commits and sends while the node does not trust its term, and
 	// Hold(false) resumes them. The node keeps its parts.
@@ -36,8 +30,8 @@ type Host interface {
 	// Grant sets the node's share of a budget, in the unit of Budget.Total. It is 0 when a term
 	// begins.
 	Grant(budget string, rate float64)
-	// Signal is called, from one goroutine, with each SignalDue, SignalHead, SignalClosed and
-	// SignalLook of another node.
+	// Signal is called, from one goroutine, with each SignalChanged, SignalDue, SignalHead,
+	// SignalClosed and SignalLook of another node.
 	Signal(s fleet.Signal)
 	// Epoch sets the epoch of the event numbers: see fleet.State. It is called when a term
 	// begins and when the epoch has changed.

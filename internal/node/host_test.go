@@ -13,7 +13,6 @@ import (
 type host struct {
 	w    *world
 	name string
-	node *node.Node
 
 	own     fleet.Set
 	held    bool
@@ -21,31 +20,18 @@ type host struct {
 	twin    bool    // another one has its name: both may believe to have the parts until it hears of it
 	demand  float64 // below 0: one for each part
 	grants  map[string]float64
-	applied []uint64
 	signals []fleet.Signal
 	epochs  []uint64
-	begun   int  // parts that were taken
-	read    bool // all records, in this term
-	gives   int  // calls
-	most    int  // parts of a call
+	begun   int // parts that were taken
+	gives   int // calls
+	most    int // parts of a call
 	losses  int
-	rereads int
-	refuse  error // of Apply, Take and Give
-	applyIn time.Duration
+	refuse  error // of Take and Give
 	giveFor time.Duration
 	takeFor time.Duration
-	readFor time.Duration
 }
 
 func (h *host) acts() bool { return !h.held && !h.dead }
-
-// follows is the change that the node follows, if it matters yet.
-func (h *host) follows() uint64 {
-	if h.w.passed == 0 {
-		return 0
-	}
-	return h.node.State().Applied
-}
 
 // lock is for what changes something that two nodes may not have at once.
 func (h *host) lock(f func()) {
@@ -73,9 +59,6 @@ func (h *host) Take(ctx context.Context, own, taken fleet.Set) (err error) {
 		}
 		if own != h.own.Plus(taken) {
 			h.w.t.Errorf("%s: Take of %v with %v, had %v", h.name, taken, own, h.own)
-		}
-		if !h.read {
-			h.w.t.Errorf("%s takes parts before it follows all records", h.name)
 		}
 		h.most = max(h.most, taken.Len())
 		fresh := taken.Minus(h.own)
@@ -107,34 +90,7 @@ func (h *host) Give(ctx context.Context, own, given fleet.Set) (err error) {
 }
 
 func (h *host) Lost() {
-	h.lock(func() { h.own, h.read = fleet.Set{}, false; h.losses++ })
-}
-
-func (h *host) Apply(ctx context.Context, changes []fleet.Change) (err error) {
-	if err := wait(ctx, h.applyIn); err != nil {
-		return err
-	}
-	h.lock(func() {
-		if err = h.refuse; err != nil {
-			return
-		}
-		for _, c := range changes {
-			if n := len(h.applied); n > 0 && c.N <= h.applied[n-1] {
-				h.w.t.Errorf("%s follows %d after %d", h.name, c.N, h.applied[n-1])
-			}
-			h.applied = append(h.applied, c.N)
-		}
-	})
-	return err
-}
-
-func (h *host) Reread(ctx context.Context) error {
-	h.lock(func() { h.rereads++ })
-	if err := wait(ctx, h.readFor); err != nil {
-		return err
-	}
-	h.lock(func() { h.read = true })
-	return nil
+	h.lock(func() { h.own = fleet.Set{}; h.losses++ })
 }
 
 func (h *host) Hold(hold bool)            { h.lock(func() { h.held = hold }) }

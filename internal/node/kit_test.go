@@ -3,7 +3,6 @@ package node_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/node"
-	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -25,19 +23,17 @@ const (
 // world is a fleet on a store in memory. What no two nodes may do at once is checked
 // whenever one of them changes.
 type world struct {
-	t       testing.TB
-	store   *memory.Store
-	ahead   atomic.Int64 // of the store's clock
-	changes atomic.Int64
-	lease   time.Duration
-	nodes   map[string]*member
-	logs    bytes.Buffer
-	logMu   sync.Mutex
+	t     testing.TB
+	store *memory.Store
+	ahead atomic.Int64 // of the store's clock
+	lease time.Duration
+	nodes map[string]*member
+	logs  bytes.Buffer
+	logMu sync.Mutex
 
-	mu     sync.Mutex
-	hosts  []*host
-	passed uint64 // the last change for which a barrier has returned
-	over   int    // times that a grant, an owner was one too many
+	mu    sync.Mutex
+	hosts []*host
+	over  int // times that a grant, an owner was one too many
 }
 
 func newWorld(t testing.TB) *world {
@@ -56,27 +52,6 @@ func (w *world) logged(text string) int {
 	w.logMu.Lock()
 	defer w.logMu.Unlock()
 	return bytes.Count(w.logs.Bytes(), []byte(text))
-}
-
-func (w *world) change(ctx context.Context) {
-	id := fmt.Sprint("m", w.changes.Add(1))
-	if err := w.store.Monitors().Create(ctx, monitor.Monitor{ID: id, Owner: "o", Name: id, CreatedAt: time.Now()}); err != nil {
-		w.t.Error(err)
-	}
-}
-
-// barrier changes a record, and has it waited for.
-func (w *world) barrier(ctx context.Context, m *member) error {
-	w.change(ctx)
-	last := w.last()
-	err := m.Barrier(ctx)
-	if err == nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.passed = max(w.passed, last)
-		w.check()
-	}
-	return err
 }
 
 // member is one node of the world, and its wire to the store.
@@ -99,18 +74,11 @@ func weight(v float64) option { return func(c *node.Config) { c.Node.Weight = v 
 // start has a node join and run.
 func (w *world) start(name string, opts ...option) *member {
 	w.t.Helper()
-	return w.startSlow(name, 20*time.Millisecond, opts...)
-}
-
-// startSlow is start of one that takes a while to read all records.
-func (w *world) startSlow(name string, reads time.Duration, opts ...option) *member {
-	w.t.Helper()
 	m := &member{w: w, name: name, wire: newWire(w), ran: make(chan struct{})}
-	m.host = &host{w: w, name: name, demand: -1, grants: map[string]float64{}, giveFor: 20 * time.Millisecond, takeFor: 20 * time.Millisecond, readFor: reads}
+	m.host = &host{w: w, name: name, demand: -1, grants: map[string]float64{}, giveFor: 20 * time.Millisecond, takeFor: 20 * time.Millisecond}
 	cfg := node.Config{
 		Node:    fleet.Node{Name: name, Weight: 1, Lease: w.lease, Fingerprint: "f"},
-		Members: wiredMembers{m.wire, w.store.Members()}, Feed: wiredFeed{m.wire, w.store.Feed()},
-		Signals: wiredSignals{m.wire, w.store.Signals()}, Host: m.host,
+		Members: wiredMembers{m.wire, w.store.Ports().Members}, Signals: wiredSignals{m.wire, w.store.Ports().Signals}, Host: m.host,
 		Logger: slog.New(slog.NewTextHandler(w, nil)),
 	}
 	for _, o := range opts {
@@ -120,7 +88,7 @@ func (w *world) startSlow(name string, reads time.Duration, opts ...option) *mem
 	if m.Node, err = node.New(cfg); err != nil {
 		w.t.Fatal(err)
 	}
-	m.host.node, m.weight = m.Node, cfg.Node.Weight
+	m.weight = cfg.Node.Weight
 	w.mu.Lock()
 	w.hosts = append(w.hosts, m.host)
 	w.mu.Unlock()
@@ -240,13 +208,6 @@ func (w *world) check() {
 		if both := all.And(h.own); both != (fleet.Set{}) {
 			if w.over++; w.over == 1 {
 				w.t.Errorf("parts %v are polled by %s and by another node", both, h.name)
-			}
-		}
-		if h.own != (fleet.Set{}) {
-			if applied := h.follows(); applied < w.passed {
-				if w.over++; w.over == 1 {
-					w.t.Errorf("%s polls, and follows %d changes; a barrier has returned at %d", h.name, applied, w.passed)
-				}
 			}
 		}
 		all = all.Plus(h.own)

@@ -16,7 +16,6 @@ import (
 type Config struct {
 	Node    fleet.Node // without Seen
 	Members fleet.Members
-	Feed    fleet.Feed
 	Signals fleet.Signals
 	Host    Host
 	Logger  *slog.Logger // by default nothing is logged
@@ -29,9 +28,8 @@ type Node struct {
 	stand  *standing
 	roster *roster
 	grants *grants
-	feed   *follower
+	work   *worker
 	out    *outgoing
-	waits  *barrier
 	tail   tail
 	used   atomic.Bool // set by Join
 	epoch  uint64      // the last one passed to Host.Epoch
@@ -58,8 +56,8 @@ const maxName = 64
 // New checks a configuration. It starts nothing.
 func New(cfg Config) (*Node, error) {
 	switch {
-	case cfg.Members == nil || cfg.Feed == nil || cfg.Signals == nil:
-		return nil, errors.New("node: Members, Feed and Signals must be set")
+	case cfg.Members == nil || cfg.Signals == nil:
+		return nil, errors.New("node: Members and Signals must be set")
 	case cfg.Host == nil:
 		return nil, errors.New("node: Host must be set")
 	case cfg.Node.Name == "" || len(cfg.Node.Name) > maxName:
@@ -75,8 +73,7 @@ func New(cfg Config) (*Node, error) {
 	n := &Node{cfg: cfg, times: timesOf(cfg.Node.Lease), stand: newStanding(), grants: &grants{now: map[string]float64{}},
 		out: newOutgoing()}
 	n.roster = newRoster(cfg.Node, n.times)
-	n.feed = newFollower(n)
-	n.waits = newBarrier(n)
+	n.work = newWorker(n)
 	return n, nil
 }
 
@@ -108,8 +105,8 @@ func (n *Node) Join(ctx context.Context) error {
 	}
 }
 
-// Run sends beats, takes and gives parts and applies the feed. It returns nil when ctx ends. Call
-// Leave soon afterwards, because no beats are sent between Run and Leave.
+// Run sends beats, and takes and gives parts. It returns nil when ctx ends. Call Leave soon
+// afterwards, because no beats are sent between Run and Leave.
 func (n *Node) Run(ctx context.Context) error {
 	if !n.stand.start() {
 		return errors.New("node: Run is to be called once, after Join")
@@ -120,7 +117,6 @@ func (n *Node) Run(ctx context.Context) error {
 	others.Go(func() { n.receive(ctx) })
 	others.Go(func() { n.out.run(ctx, n) })
 	others.Go(func() { n.watch(ctx) })
-	others.Go(func() { n.waits.run(ctx) })
 	for {
 		t := newTerm(n)
 		if !t.run(ctx) {

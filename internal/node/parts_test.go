@@ -33,7 +33,6 @@ func TestAlone(t *testing.T) {
 	})
 }
 
-// F3
 func TestPlannedStop(t *testing.T) {
 	for _, n := range []int{2, 3, 10} {
 		synctest.Test(t, func(t *testing.T) {
@@ -57,7 +56,6 @@ func TestPlannedStop(t *testing.T) {
 	}
 }
 
-// F4
 func TestJoinMoves(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 10, 30}[:testsize.Of(4, 6, 6)] {
 		for _, mute := range []bool{false, true} {
@@ -114,7 +112,6 @@ func TestJoinMoves(t *testing.T) {
 	}
 }
 
-// F2
 func TestCrash(t *testing.T) {
 	for _, n := range []int{2, 3, 10} {
 		worst := time.Duration(0)
@@ -152,7 +149,7 @@ func TestHundred(t *testing.T) {
 		for _, n := range parts {
 			least, most = min(least, n), max(most, n)
 		}
-		// A fleet in which nothing happens beats and looks at its feed, and does no more.
+		// A fleet in which nothing happens beats, and does no more. The wire counts a beat twice.
 		calls := func() (sum int) {
 			for _, m := range w.nodes {
 				sum += m.wire.count()
@@ -161,7 +158,7 @@ func TestHundred(t *testing.T) {
 		}
 		before := calls()
 		pass(time.Minute)
-		if n, want := float64(calls()-before)/60, float64(nodes)*(2*1/2.5+1); n > 1.15*want {
+		if n, want := float64(calls()-before)/60, float64(nodes)*2/2.5; n > 1.05*want {
 			t.Errorf("%d nodes make %.0f calls a second, want %.0f", nodes, n, want)
 		}
 		if share := fleet.Parts / nodes; most > share+1 || least < share || nobody > 0 {

@@ -215,9 +215,7 @@ type State struct {
 	Trusted bool // see Host.Hold
 	Parts   fleet.Set
 	Grants  map[string]float64
-	Applied uint64 // the number of the last change that the node has applied
 	Epoch   uint64
-	Feed    uint64
 	Free    int // parts that no node has
 	Members []Member
 }
@@ -231,11 +229,11 @@ type Member struct {
 
 // State returns the state as last seen, without a call to the store.
 func (n *Node) State() State {
-	s := State{Fence: n.Fence(), Trusted: n.stand.trusted() > 0, Parts: n.Parts(), Grants: n.grants.all(), Applied: n.feed.applied.Load()}
+	s := State{Fence: n.Fence(), Trusted: n.stand.trusted() > 0, Parts: n.Parts(), Grants: n.grants.all()}
 	r := n.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.Epoch, s.Feed, s.Free = r.state.Epoch, r.state.Feed, r.state.Free
+	s.Epoch, s.Free = r.state.Epoch, r.state.Free
 	for _, m := range r.state.Members {
 		sight := r.seen[m.Term]
 		living := m.Term == s.Fence.Term || !r.gone(&m)

@@ -22,11 +22,10 @@ type outgoing struct {
 	bell batch.Bell
 
 	mu      sync.Mutex
-	latest  map[fleet.SignalKind]uint64 // by SignalChanged and SignalApplied
 	due     fleet.Set
 	heads   map[string]uint64
 	closed  map[string]time.Time
-	hints   map[fleet.SignalKind]bool // by SignalLook and SignalMembers
+	hints   map[fleet.SignalKind]bool // by SignalChanged, SignalLook and SignalMembers
 	blocked bool                      // the last signal could not be sent
 }
 
@@ -37,25 +36,18 @@ func newOutgoing() *outgoing {
 }
 
 func (o *outgoing) clear() {
-	o.latest, o.heads, o.due = map[fleet.SignalKind]uint64{}, map[string]uint64{}, fleet.Set{}
+	o.heads, o.due = map[string]uint64{}, fleet.Set{}
 	o.closed, o.hints = map[string]time.Time{}, map[fleet.SignalKind]bool{}
 }
 
 // Send sends a signal to the other nodes within some milliseconds. It joins the signal with
-// others that wait, and does not block. SignalChanged also makes this node read the feed.
-func (n *Node) Send(s fleet.Signal) {
-	if s.Kind == fleet.SignalChanged {
-		n.feed.bell.Ring()
-	}
-	n.out.put(s)
-}
+// others that wait, and does not block.
+func (n *Node) Send(s fleet.Signal) { n.out.put(s) }
 
 func (o *outgoing) put(s fleet.Signal) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch s.Kind {
-	case fleet.SignalChanged, fleet.SignalApplied:
-		o.latest[s.Kind] = max(o.latest[s.Kind], s.N)
 	case fleet.SignalDue:
 		for _, p := range s.Parts {
 			if p < fleet.Parts {
@@ -68,7 +60,7 @@ func (o *outgoing) put(s fleet.Signal) {
 		if s.Until.After(o.closed[s.Key]) {
 			o.closed[s.Key] = s.Until
 		}
-	case fleet.SignalLook, fleet.SignalMembers:
+	case fleet.SignalChanged, fleet.SignalLook, fleet.SignalMembers:
 		o.hints[s.Kind] = true
 	default:
 		return
@@ -85,11 +77,6 @@ func (o *outgoing) put(s fleet.Signal) {
 func (o *outgoing) take() (all []fleet.Signal) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, kind := range []fleet.SignalKind{fleet.SignalChanged, fleet.SignalApplied} {
-		if last, ok := o.latest[kind]; ok {
-			all = append(all, fleet.Signal{Kind: kind, N: last})
-		}
-	}
 	for _, kind := range slices.Sorted(maps.Keys(o.hints)) {
 		all = append(all, fleet.Signal{Kind: kind})
 	}
@@ -165,19 +152,14 @@ func (n *Node) heard(s fleet.Signal) {
 		return
 	}
 	switch s.Kind {
-	case fleet.SignalChanged:
-		n.feed.want(s.N)
-	case fleet.SignalApplied:
-		n.waits.signalled(s.Term, s.N)
 	case fleet.SignalLook, fleet.SignalMembers:
 		// All nodes receive the signal at the same time. A random delay keeps them from all
 		// reading the store at the same time.
 		n.stand.call(time.Duration(rand.Int64N(int64(n.times.gap))))
 		if s.Kind == fleet.SignalLook {
-			n.feed.bell.Ring()
 			n.cfg.Host.Signal(s)
 		}
-	case fleet.SignalDue, fleet.SignalHead, fleet.SignalClosed:
+	case fleet.SignalChanged, fleet.SignalDue, fleet.SignalHead, fleet.SignalClosed:
 		n.cfg.Host.Signal(s)
 	}
 }

@@ -262,7 +262,7 @@ func TestStopThatFails(t *testing.T) {
 		if err := m.Leave(ctx); err == nil {
 			t.Error("Leave returned nil, though nothing was given")
 		}
-		st, err := w.store.Members().Look(t.Context())
+		st, err := w.store.Ports().Members.Look(t.Context())
 		if err != nil || len(st.Members) != 2 || st.Free > 0 {
 			t.Errorf("%d members, %d parts free, %v; want 2 and 0", len(st.Members), st.Free, err)
 		}

@@ -19,7 +19,6 @@ type term struct {
 	n  *Node
 	id string
 
-	stage  stage
 	busy   bool      // the Host takes or gives parts
 	hosted fleet.Set // parts that the Host has, or has been asked to take
 	taken  fleet.Set // parts that the store has assigned and the Host has not begun yet
@@ -37,18 +36,6 @@ type term struct {
 	shortPause *backoff.ExponentialBackOff
 	nextShort  time.Time
 }
-
-// stage is the progress of the Host in reading the records after a term began. A Barrier does not
-// wait for a node that is still reading all records. After reading them, the node reports that in
-// a beat. Then it applies the changes made before that beat. Only then may it get parts.
-type stage int
-
-const (
-	reads  stage = iota // the Host reads all records
-	tells               // the next beat reports that the Host has read them
-	checks              // the Host applies the changes made before that beat
-	ready               // the node may have parts
-)
 
 // tail counts calls of LostTail. found is the number of calls. told is the number that beats have
 // reported to the store.
@@ -77,7 +64,7 @@ func (n *Node) begin(ctx context.Context) error {
 		return err
 	}
 	n.roster.note(st, sent)
-	n.feed.reset()
+	n.work.reset()
 	n.grants.reset(n.cfg.Host)
 	n.epoch = st.Epoch
 	n.cfg.Host.Epoch(st.Epoch)
@@ -135,16 +122,18 @@ func (n *Node) compare(st fleet.State) {
 	}
 }
 
-// run sends beats until ctx or the term ends, and reports whether the term has ended.
+// run sends beats until ctx or the term ends, and reports whether the term has ended. The first
+// beat is due at once: it asks for parts, and tells the others what this node demands.
 func (t *term) run(ctx context.Context) (ended bool) {
+	t.next = time.Now()
 	inner, cancel := context.WithCancel(ctx)
-	var following sync.WaitGroup
-	following.Go(func() { t.n.feed.run(inner) })
+	var working sync.WaitGroup
+	working.Go(func() { t.n.work.run(inner) })
 	defer func() {
 		cancel()
-		following.Wait()
+		working.Wait()
 		select {
-		case o := <-t.n.feed.done:
+		case o := <-t.n.work.done:
 			if !ended { // Leave must not give again what the Host has just given
 				t.done(o)
 			}
@@ -162,7 +151,7 @@ func (t *term) run(ctx context.Context) (ended bool) {
 		select {
 		case <-timer.C:
 		case <-t.n.stand.beats:
-		case o := <-t.n.feed.done:
+		case o := <-t.n.work.done:
 			t.done(o)
 		case <-ctx.Done():
 		}
@@ -244,7 +233,7 @@ func (t *term) soon(called bool) {
 	v := t.n.roster.view(t.id)
 	own := t.n.Parts()
 	switch {
-	case v.missing, len(v.suspects) > 0, t.stage == ready && !t.busy && v.free > 0 && own.Len() < v.want:
+	case v.missing, len(v.suspects) > 0, !t.busy && v.free > 0 && own.Len() < v.want:
 		t.n.stand.ask(0)
 	case called && t.n.grants.above(t.n.cfg.Host.Budgets(), v.says),
 		time.Now().After(t.nextShort) && t.n.grants.short(t.n.cfg.Host.Budgets(), v.says):
@@ -252,16 +241,14 @@ func (t *term) soon(called bool) {
 	}
 }
 
-// plan starts the next task of the Host if the Host is idle. The task is to apply changes, to
-// take parts that the store has assigned, or to give parts beyond the share.
+// plan starts the next task of the Host if the Host is idle: to take parts that the store has
+// assigned, or to give parts beyond the share.
 func (t *term) plan() {
-	if t.busy || t.stage < checks || time.Now().Before(t.retry) {
+	if t.busy || time.Now().Before(t.retry) {
 		return
 	}
 	t.retry = time.Time{}
 	switch none := (fleet.Set{}); {
-	case t.stage == checks:
-		t.start(task{kind: check})
 	case t.taken != none:
 		t.hosted = t.hosted.Plus(t.taken)
 		t.start(task{take, t.hosted, t.taken})
@@ -277,16 +264,11 @@ func (t *term) plan() {
 
 func (t *term) start(what task) {
 	t.busy = true
-	t.n.feed.tasks <- what
+	t.n.work.tasks <- what
 }
 
 // done handles the result of a task of the Host.
 func (t *term) done(o outcome) {
-	if o.kind == read {
-		t.stage = tells
-		t.n.stand.ask(0)
-		return
-	}
 	t.busy = false
 	if o.err != nil {
 		t.n.cfg.Logger.Error("a task of the engine failed: trying again", "task", o.kind, "parts", o.parts.Len(), "error", o.err)
@@ -295,9 +277,6 @@ func (t *term) done(o outcome) {
 	}
 	t.again.Reset()
 	switch o.kind {
-	case check:
-		t.stage = ready
-		t.n.stand.ask(0)
 	case take:
 		t.taken = t.taken.Minus(o.parts)
 		t.soon(false)

@@ -22,9 +22,7 @@ type wire struct {
 	late   time.Duration // answers of beats are
 	mute   bool          // signals are lost
 	beats  int
-	slow   time.Duration // beats are on their way for so long
-	deaf   bool          // signals do not come
-	refuse error         // of the next beat
+	refuse error // of the next beat
 	calls  int
 	seen   []fleet.Beat
 }
@@ -104,12 +102,6 @@ func (m wiredMembers) Join(ctx context.Context, n fleet.Node) (st fleet.State, e
 }
 
 func (m wiredMembers) Beat(ctx context.Context, b fleet.Beat) (st fleet.State, err error) {
-	m.l.mu.Lock()
-	slow := m.l.slow
-	m.l.mu.Unlock()
-	if err := wait(ctx, slow); err != nil {
-		return st, err
-	}
 	if err := m.l.pass(ctx); err != nil {
 		return st, err
 	}
@@ -151,25 +143,6 @@ func (m wiredMembers) Look(ctx context.Context) (st fleet.State, err error) {
 	return st, err
 }
 
-type wiredFeed struct {
-	l *wire
-	f fleet.Feed
-}
-
-func (f wiredFeed) Since(ctx context.Context, after uint64, limit int) ([]fleet.Change, error) {
-	if err := f.l.pass(ctx); err != nil {
-		return nil, err
-	}
-	return f.f.Since(ctx, after, limit)
-}
-
-func (f wiredFeed) Last(ctx context.Context) (uint64, error) {
-	if err := f.l.pass(ctx); err != nil {
-		return 0, err
-	}
-	return f.f.Last(ctx)
-}
-
 type wiredSignals struct {
 	l *wire
 	s fleet.Signals
@@ -187,7 +160,7 @@ func (s wiredSignals) Send(ctx context.Context, sig fleet.Signal) error {
 
 func (s wiredSignals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 	return s.s.Receive(ctx, func(sig fleet.Signal) {
-		if !s.l.muted() && !s.l.isDeaf() {
+		if !s.l.muted() {
 			fn(sig)
 		}
 	})
@@ -243,10 +216,4 @@ func (l *wire) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls
-}
-
-func (l *wire) isDeaf() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.deaf
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // counted is a platform without posts that counts what it is asked for.
@@ -68,7 +69,7 @@ func running(t *testing.T, f func(t *testing.T, s *Set, a, b *counted)) {
 			f    *counted
 			cfg  detect.Config
 		}{{"a", a, detect.Config{Pace: detect.PaceBudget, FetchRate: 1}}, {"b", b, detect.Config{}}} {
-			deps := detect.Deps{Fetcher: p.f, Platform: p.name}
+			deps := detect.Deps{Fetcher: p.f, State: memory.New(memory.Options{}).Ports().State, Platform: p.name}
 			deps.Journal, deps.OnCommit = commits.Of(p.name, &shelf{})
 			d, err := detect.New(p.cfg, deps)
 			if err != nil {

@@ -224,8 +224,12 @@ type life struct {
 	dead bool
 }
 
-func (l *life) Journal() detect.Journal { return lifeJournal{l.Store.Journal(), l} }
-func (l *life) Outbox() deliver.Outbox  { return lifeOutbox{l.Store.Outbox(), l} }
+func (l *life) Ports() storage.Ports {
+	p := l.Store.Ports()
+	p.Journal = lifeJournal{p.Journal, l}
+	p.Outbox = lifeOutbox{p.Outbox, l}
+	return p
+}
 
 func (l *life) kill() {
 	l.mu.Lock()

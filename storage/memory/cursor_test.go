@@ -15,13 +15,13 @@ func TestEntriesByCursorWhileOldOnesGo(t *testing.T) {
 		s := memory.New(memory.Options{MaxEntries: 4})
 		add := func(first, last int) {
 			for i := first; i <= last; i++ {
-				if err := s.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 1}); err != nil {
+				if err := s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 1}); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		add(1, 6)
-		p, err := s.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", Asc: asc, PageSize: 1})
+		p, err := s.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme", Asc: asc, PageSize: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,59 +6,37 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-var _ storage.Eraser = (*Store)(nil)
+var _ storage.Sweeper = (*Store)(nil)
 
-// Erase implements storage.Eraser. It has the store locked all the time: ten thousand events take a
+// Sweep implements storage.Sweeper. It has the store locked all the time: ten thousand events take a
 // few milliseconds.
-func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
+func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
 	if err := s.lock(ctx); err != nil {
 		return storage.Erased{}, err
 	}
 	defer s.mu.Unlock()
-	for _, r := range s.keys.owners[owner] {
-		delete(s.keys.byLookup, r.rec.Lookup())
-	}
-	e := storage.Erased{Monitors: s.monitors.erase(owner), Rules: s.rules.erase(owner), Keys: s.keys.erase(owner)}
+	n, entries := s.records.erase(owner)
+	e := storage.Erased{Monitors: n[record.Monitor], Rules: n[record.Rule], Endpoints: n[record.Endpoint], Keys: n[record.APIKey], Changes: entries}
 	for id, r := range s.replays {
 		if r.Owner == owner {
 			delete(s.replays, id)
 			e.Replays++
 		}
 	}
-	for source := range s.bound {
-		if source.owner == owner {
-			delete(s.bound, source)
-		}
-	}
-	e.Endpoints = s.endpoints.erase(owner)
 	s.events.erase(owner, &e)
 	s.balances.erase(owner, &e)
-	e.Answers = s.answers.erase(owner)
+	e.Answers = s.values.erase(owner)
 	for _, target := range targets {
 		if _, ok := s.cursors[target]; ok {
 			delete(s.cursors, target)
 			e.Cursors++
 		}
 	}
-	for i := range s.feed.changes {
-		if c := &s.feed.changes[i]; c.Owner == owner && owner != "" {
-			c.Owner = ""
-			e.Changes++
-		}
-	}
 	return e, nil
-}
-
-// erase removes an owner's records and returns how many there were.
-func (t *table[T]) erase(owner string) (n int) {
-	for len(t.owners[owner]) > 0 {
-		t.remove(t.owners[owner][len(t.owners[owner])-1])
-		n++
-	}
-	return n
 }
 
 // erase removes an owner's events and deliveries without remembering their ids.

@@ -8,7 +8,9 @@ import (
 	"testing/synctest"
 
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -17,22 +19,23 @@ import (
 func TestFeedIsBounded(t *testing.T) {
 	s := memory.New(memory.Options{})
 	m := monitor.Monitor{ID: "m", Owner: acme.Owner, Name: "n"}
-	must(t, s.Monitors().Create(t.Context(), m))
+	must(t, roles.Monitors(s.Ports().Records).Create(t.Context(), m))
+	m.Version = 1
 	for last := uint64(2); last <= 35_000; last++ {
-		must(t, s.Monitors().Update(t.Context(), m))
+		must(t, roles.Monitors(s.Ports().Records).Update(t.Context(), m))
 		m.Version++
 		if last%1000 != 0 {
 			continue
 		}
 		oldest := last - min(last, 10_000)
-		cs, err := s.Feed().Since(t.Context(), oldest, 1)
+		cs, _, err := s.Ports().Records.Since(t.Context(), oldest, 1)
 		if err != nil || len(cs) != 1 || cs[0].N != oldest+1 {
 			t.Fatalf("of %d changes Since(%d, 1) gave %v, %v", last, oldest, cs, err)
 		}
 		if last <= 20_000 {
 			continue
 		}
-		if _, err := s.Feed().Since(t.Context(), last-20_001, 1); !errors.Is(err, fleet.ErrTooOld) {
+		if _, _, err := s.Ports().Records.Since(t.Context(), last-20_001, 1); !errors.Is(err, record.ErrTooOld) {
 			t.Fatalf("of %d changes those after %d are kept: error = %v", last, last-20_001, err)
 		}
 	}
@@ -47,7 +50,7 @@ func TestSignalsAreBounded(t *testing.T) {
 		var got []fleet.Signal
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			s.Signals().Receive(ctx, func(sig fleet.Signal) {
+			s.Ports().Signals.Receive(ctx, func(sig fleet.Signal) {
 				if got = append(got, sig); first {
 					first = false
 					<-stuck
@@ -56,7 +59,7 @@ func TestSignalsAreBounded(t *testing.T) {
 		})
 		synctest.Wait()
 		for n := range uint64(3001) {
-			must(t, s.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalHead, N: n}))
+			must(t, s.Ports().Signals.Send(t.Context(), fleet.Signal{Kind: fleet.SignalHead, N: n}))
 			synctest.Wait()
 		}
 		close(stuck)

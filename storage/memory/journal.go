@@ -90,6 +90,9 @@ func (s *Store) commit(b *detect.Batch, now time.Time) {
 	}
 	for i := range b.Events {
 		b.Events[i].Seq = 0
+		if s.records.refused(b.Events[i].Source.Owner, now) {
+			continue
+		}
 		e := s.events.record(b.Events[i], now)
 		if e == nil {
 			continue
@@ -109,20 +112,19 @@ func (s *Store) commit(b *detect.Batch, now time.Time) {
 		}
 	}
 	for _, c := range b.Charges {
+		if s.records.refused(c.Owner, now) {
+			continue
+		}
 		if err := s.balances.post(c); err != nil {
 			b.Unpaid = append(b.Unpaid, c.ID)
 		}
 	}
 }
 
-// addressees calls each for every endpoint that receives the event: first the active endpoints
-// bound to its source, in order of creation, then its handlers.
+// addressees calls each for every endpoint that receives the event: first the active endpoints of
+// its source, in order of creation, then its handlers.
 func (s *Store) addressees(ev *deliver.Event, each func(endpointID string)) {
-	for _, r := range s.bound[sourceKey{ev.Source.Owner, ev.Source.ID}] {
-		if r.rec.Status == deliver.EndpointActive {
-			each(r.rec.ID)
-		}
-	}
+	s.records.receivers(&ev.Source, each)
 	for _, name := range ev.Handlers {
 		each(deliver.HandlerEndpoint(name))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -82,7 +83,7 @@ func handled(src deliver.Source, tweetID string, handlers ...string) deliver.Eve
 
 func bind(t testing.TB, s *memory.Store, src deliver.Source, id string) {
 	t.Helper()
-	must(t, s.Endpoints().Create(t.Context(), deliver.Endpoint{
+	must(t, roles.Endpoints(s.Ports().Records).Create(t.Context(), deliver.Endpoint{
 		ID: id, Source: src, URL: "https://example.com/" + id, Secret: "s3cr3t-s3cr3t-s3cr3t-s3cr3t",
 		Status: deliver.EndpointActive, CreatedAt: start,
 	}))
@@ -90,7 +91,7 @@ func bind(t testing.TB, s *memory.Store, src deliver.Source, id string) {
 
 func commit(t testing.TB, s *memory.Store, batches ...*detect.Batch) {
 	t.Helper()
-	must(t, s.Journal().Commit(t.Context(), batches))
+	must(t, s.Ports().Journal.Commit(t.Context(), batches))
 }
 
 // commitAt commits the events in one batch, its deliveries due at due.
@@ -103,7 +104,7 @@ func commitAt(t testing.TB, s *memory.Store, due time.Time, evs ...deliver.Event
 
 func eventsOf(t testing.TB, s *memory.Store, owner string) []deliver.Event {
 	t.Helper()
-	evs, err := s.Log().Events(t.Context(), owner, 0, 1000)
+	evs, err := s.Ports().Log.Events(t.Context(), owner, 0, 1000)
 	must(t, err)
 	return evs
 }
@@ -129,7 +130,7 @@ func seqs(evs []deliver.Event) string {
 
 func wantBalance(t testing.TB, s *memory.Store, owner string, available, reserved billing.Credits) {
 	t.Helper()
-	b, err := s.Ledger().Balance(t.Context(), owner)
+	b, err := s.Ports().Ledger.Balance(t.Context(), owner)
 	must(t, err)
 	want(t, "balance of "+owner, b, billing.Balance{Available: available, Reserved: reserved})
 }
@@ -137,7 +138,7 @@ func wantBalance(t testing.TB, s *memory.Store, owner string, available, reserve
 // entries returns the entries of a page as id=balance.
 func entries(t testing.TB, s *memory.Store, q billing.EntryQuery) string {
 	t.Helper()
-	p, err := s.Ledger().Entries(t.Context(), q)
+	p, err := s.Ports().Ledger.Entries(t.Context(), q)
 	must(t, err)
 	var out []string
 	for _, e := range p.Entries {

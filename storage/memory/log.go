@@ -69,7 +69,7 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 }
 
 func (l deliveryLog) Epoch(ctx context.Context) (uint64, error) {
-	st, err := l.s.Members().Look(ctx)
+	st, err := l.s.Ports().Members.Look(ctx)
 	return st.Epoch, err
 }
 

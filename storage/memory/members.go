@@ -32,7 +32,6 @@ type term struct {
 	parts      fleet.Set
 	grants     map[string]float64
 	beats      uint64
-	applied    uint64
 	says       []byte
 	until      time.Time // when the lease expires
 }
@@ -40,10 +39,6 @@ type term struct {
 func newRoster() roster { return roster{terms: make(map[string]*term), free: fleet.All()} }
 
 func (t *term) over(now time.Time) bool { return !t.until.After(now) }
-
-// Members returns the members of the fleet. Terms end with the process, because only engines of one
-// process can share this store.
-func (s *Store) Members() fleet.Members { return members{s} }
 
 func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
 	s, r := m.s, &m.s.roster
@@ -96,7 +91,7 @@ func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 	}
 
 	r.grant(t, b.Asks)
-	t.node.Weight, t.applied, t.says = b.Weight, b.Applied, slices.Clone(b.Says)
+	t.node.Weight, t.says = b.Weight, slices.Clone(b.Says)
 	t.beats++
 	t.until = now.Add(t.node.Lease)
 	return s.stateOf(t, now), nil
@@ -159,11 +154,11 @@ func (r *roster) grant(t *term, asks []fleet.Ask) {
 // state returns the fleet's state without the fields that describe one term.
 func (s *Store) state(now time.Time) fleet.State {
 	r := &s.roster
-	st := fleet.State{Free: r.free.Len(), Feed: s.feed.last, Beats: r.beats, Epoch: r.epoch}
+	st := fleet.State{Free: r.free.Len(), Beats: r.beats, Epoch: r.epoch}
 	for _, t := range r.terms {
 		st.Members = append(st.Members, fleet.Member{
 			Node: t.node, Term: t.id, Parts: t.parts, Grants: maps.Clone(t.grants), Beats: t.beats,
-			Over: t.over(now), Applied: t.applied, Says: slices.Clone(t.says),
+			Over: t.over(now), Says: slices.Clone(t.says),
 		})
 	}
 	slices.SortFunc(st.Members, func(a, b fleet.Member) int { return cmp.Compare(a.Node.Name, b.Node.Name) })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // replays implements deliver.Replays.
@@ -22,7 +23,7 @@ func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	if s.endpoints.get(r.Owner, r.EndpointID) == nil {
+	if _, ok := s.endpointStatus(r.Owner, r.EndpointID); !ok {
 		return deliver.ErrEndpointNotFound
 	}
 	had := s.replays[r.EndpointID]
@@ -73,12 +74,13 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 	}
 	defer s.mu.Unlock()
 	r := s.replays[q.EndpointID]
+	status, _ := s.endpointStatus(q.Owner, q.EndpointID)
 	switch {
 	case r == nil || r.Owner != q.Owner:
 		return deliver.Replay{}, nil, deliver.ErrReplayNotFound
 	case r.ID != q.ID || r.Cursor != q.Cursor || r.State != deliver.ReplayRunning:
 		return deliver.Replay{}, nil, deliver.ErrReplayConflict
-	case s.endpoints.get(q.Owner, q.EndpointID).rec.Status != deliver.EndpointActive:
+	case status != deliver.EndpointActive:
 		return deliver.Replay{}, nil, deliver.ErrReplayWaits
 	}
 	now := s.opts.Now()
@@ -126,4 +128,12 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 	}
 	r.Due, r.UpdatedAt = q.DeliverBy, q.Now
 	return *r, made, nil
+}
+
+// endpointStatus returns the status of an owner's endpoint, and whether there is one.
+func (s *Store) endpointStatus(owner, id string) (deliver.EndpointStatus, bool) {
+	if r := s.records.byKey[record.Key{Kind: record.Endpoint, ID: id}]; r != nil && r.rec.Owner == owner {
+		return deliver.EndpointStatus(r.rec.Status), true
+	}
+	return "", false
 }

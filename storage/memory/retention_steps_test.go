@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -20,19 +21,19 @@ func TestManyEventsAreRemovedInSteps(t *testing.T) {
 		evs = append(evs, newEvent(acme, fmt.Sprint("p", i)))
 	}
 	b := commitAt(t, s, start, evs...)
-	must(t, s.Endpoints().Delete(t.Context(), acme.Owner, "e"))
+	must(t, roles.Endpoints(s.Ports().Records).Delete(t.Context(), acme.Owner, "e"))
 	c.Advance(time.Minute)
 	commitAt(t, s, start, handled(acme, "later", "h"))
-	page, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: acme.Owner, Asc: true, PageSize: 1})
+	page, err := s.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: acme.Owner, Asc: true, PageSize: 1})
 	must(t, err)
 	want(t, "deliveries in the log of a deleted endpoint", page.Total, n+1)
 
 	c.Advance(59 * time.Minute)
 	for left := n; left > 0; {
-		page, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: acme.Owner})
+		page, err := s.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: acme.Owner})
 		must(t, err)
 		want(t, "deliveries in the log", page.Total, 1)
-		_, err = s.Log().Delivery(t.Context(), acme.Owner, b.Deliveries[n-1].ID)
+		_, err = s.Ports().Log.Delivery(t.Context(), acme.Owner, b.Deliveries[n-1].ID)
 		wantErr(t, err, deliver.ErrDeliveryNotFound)
 		want(t, "events that are shown", tweets(eventsOf(t, s, acme.Owner)), fmt.Sprintf("%d:later", n+1))
 		now := s.Events() - 1

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -29,7 +30,7 @@ func (h *history) open(n int) {
 // end settles the deliveries of these tweets as delivered.
 func (h *history) end(tweets ...int) {
 	for _, n := range tweets {
-		must(h.T, h.s.Outbox().Settle(h.Context(), deliver.Settlement{
+		must(h.T, h.s.Ports().Outbox.Settle(h.Context(), deliver.Settlement{
 			DeliveryID: h.ds[n-1].ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateDelivered,
 		}))
 	}
@@ -83,7 +84,7 @@ func TestRetention(t *testing.T) {
 			h := &history{T: t, s: s, c: c}
 			row.do(h)
 			// The first call to read: it must not depend on another one to remove what is old.
-			page, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", SourceID: acme.ID, PageSize: 100})
+			page, err := s.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", SourceID: acme.ID, PageSize: 100})
 			must(t, err)
 			evs := eventsOf(t, s, "acme")
 			want(t, "events", tweets(evs), row.want)
@@ -95,7 +96,7 @@ func TestRetention(t *testing.T) {
 				kept[ev.ID] = true
 			}
 			for _, d := range h.ds {
-				_, err := s.Log().Delivery(t.Context(), "acme", d.ID)
+				_, err := s.Ports().Log.Delivery(t.Context(), "acme", d.ID)
 				var gone error
 				if !kept[d.Event.ID] {
 					gone = deliver.ErrDeliveryNotFound
@@ -110,7 +111,7 @@ func TestDeletingAnEndpointLetsEventsGo(t *testing.T) {
 	s, _ := open(t, memory.Options{MaxEvents: 1})
 	bind(t, s, acme, "e")
 	commitAt(t, s, start, newEvents(acme, "1", "2", "3")...)
-	must(t, s.Endpoints().Delete(t.Context(), "acme", "e"))
+	must(t, roles.Endpoints(s.Ports().Records).Delete(t.Context(), "acme", "e"))
 	want(t, "events", tweets(eventsOf(t, s, "acme")), "3:3")
 }
 
@@ -138,10 +139,10 @@ func TestBalancesStayExactWhenEntriesGo(t *testing.T) {
 	ctx := t.Context()
 	s, _ := open(t, memory.Options{MaxEntries: 3})
 	for i := 1; i <= 5; i++ {
-		must(t, s.Ledger().Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 10}))
+		must(t, s.Ports().Ledger.Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 10}))
 	}
-	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "theirs", Owner: "globex", Amount: 1}))
-	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "1", Owner: "acme", Amount: 10})) // gone, but known
+	must(t, s.Ports().Ledger.Append(ctx, billing.Entry{ID: "theirs", Owner: "globex", Amount: 1}))
+	must(t, s.Ports().Ledger.Append(ctx, billing.Entry{ID: "1", Owner: "acme", Amount: 10})) // gone, but known
 	wantBalance(t, s, "acme", 50, 0)
 	want(t, "acme's entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "5=50 4=40")
 	want(t, "globex's entries", entries(t, s, billing.EntryQuery{Owner: "globex"}), "theirs=1")
@@ -152,10 +153,10 @@ func TestTotalsStayWhenEntriesGo(t *testing.T) {
 	s, _ := open(t, memory.Options{MaxEntries: 1})
 	src := billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "r1"}
 	for i := range 5 {
-		must(t, s.Ledger().Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Kind: src.Kind, SourceID: src.ID, Amount: 10}))
+		must(t, s.Ports().Ledger.Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Kind: src.Kind, SourceID: src.ID, Amount: 10}))
 	}
 	want(t, "entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "4=50")
-	totals, err := s.Ledger().Totals(ctx, src)
+	totals, err := s.Ports().Ledger.Totals(ctx, src)
 	must(t, err)
 	want(t, "total", fmt.Sprint(totals), "[50]")
 }

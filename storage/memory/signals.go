@@ -20,10 +20,6 @@ type receiver struct {
 	wake  chan struct{} // buffered, size 1; holds a value while the receiver has something to do
 }
 
-// Signals returns the signals between the engines that use this store, all in one
-// process.
-func (s *Store) Signals() fleet.Signals { return signals{s} }
-
 func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 	if err := g.s.lock(ctx); err != nil {
 		return err

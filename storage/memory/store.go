@@ -6,18 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
 var (
-	_ storage.Store   = (*Store)(nil)
-	_ storage.Keyed   = (*Store)(nil)
-	_ storage.Sharing = (*Store)(nil)
+	_ storage.Store = (*Store)(nil)
 )
 
 // ErrClosed is returned by every call after Close.
@@ -70,22 +64,16 @@ type Store struct {
 	mu     sync.Mutex // guards the fields below
 	closed bool
 
-	monitors  *table[monitor.Monitor]
-	rules     *table[rule.Rule]
-	endpoints *table[deliver.Endpoint]
-	keys      keyRecords
-	replays   map[string]*deliver.Replay             // by endpoint
-	bound     map[sourceKey][]*row[deliver.Endpoint] // in order of creation
-
-	cursors map[string]cursor // by target
+	records recordTable
+	values  values
+	replays map[string]*deliver.Replay // by endpoint
+	cursors map[string]cursor          // by target
 
 	events   events
 	balances balances
 
 	roster    roster
-	feed      feed
 	receivers map[*receiver]struct{}
-	answers   kept
 }
 
 // New returns an empty store.
@@ -93,46 +81,22 @@ func New(opts Options) *Store {
 	opts = opts.withDefaults()
 	return &Store{
 		opts:      opts,
-		monitors:  newTable(monitorKeys),
-		rules:     newTable(ruleKeys),
-		endpoints: newTable(endpointKeys),
-		keys:      newKeyRecords(),
+		records:   newRecordTable(),
+		values:    newValues(),
 		replays:   make(map[string]*deliver.Replay),
-		bound:     make(map[sourceKey][]*row[deliver.Endpoint]),
 		cursors:   make(map[string]cursor),
 		events:    newEvents(opts),
 		balances:  newBalances(opts),
 		roster:    newRoster(),
 		receivers: make(map[*receiver]struct{}),
-		answers:   newKept(),
 	}
 }
 
-// Monitors returns the store of monitors.
-func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
-
-// Rules returns the store of filter rules.
-func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
-
-// Endpoints returns the store of webhook endpoints.
-func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
-
-// Journal returns the journal, which records detections.
-func (s *Store) Journal() detect.Journal { return journal{s} }
-
-// Outbox returns the outbox, which holds the open deliveries.
-func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
-
-// Replays returns the store of replays. A step looks at up to 1,024 events.
-func (s *Store) Replays() deliver.Replays { return replays{s} }
-
-// Log returns the log of deliveries and events. Each call of its Deliveries method scans all of
-// the owner's retained deliveries.
-func (s *Store) Log() deliver.Log { return deliveryLog{s} }
-
-// Ledger returns the ledger, which keeps the balances. A reservation without ExpiresAt
-// does not expire.
-func (s *Store) Ledger() billing.Ledger { return ledger{s} }
+// Ports returns the store's ports.
+func (s *Store) Ports() storage.Ports {
+	return storage.Ports{Records: recordStore{s}, State: state{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
+		Replays: replays{s}, Ledger: ledger{s}, Members: members{s}, Signals: signals{s}, Sweeper: s}
+}
 
 // Close makes every later call return ErrClosed, including a second Close. It does not wait for
 // calls in progress, and it ignores the context.

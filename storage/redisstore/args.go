@@ -1,11 +1,14 @@
 package redisstore
 
-import "github.com/streamwatch/streamwatch/detect"
+import (
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/record"
+)
 
 // args returns the arguments of lua/journal_commit.lua and lua/charges.lua. The commit removes up
 // to most old events.
 func (p *plan) args(most int) []any {
-	n := 12 + 2*len(p.fences.names) + 2*len(p.bound) + len(p.unbound) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
+	n := 12 + 2*len(p.fences.names) + 2*len(p.bound) + len(p.unbound) + 2*len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 7*len(p.charges) + 2*len(p.cursors)
 	for i := range p.runs {
 		n += 4 * p.runs[i].deliveries
 	}
@@ -16,11 +19,14 @@ func (p *plan) args(most int) []any {
 	}
 	w = append(w, len(p.bound)+len(p.unbound), len(p.bound), len(p.owners.names), len(p.events), flag(p.distinct()),
 		2*len(p.cursors), len(p.runs), most, fences)
-	for _, name := range p.asked() {
-		w = append(w, "b"+boundField(name))
+	for _, field := range p.asked() {
+		w = append(w, field)
 	}
 	for _, name := range p.owners.names {
 		w = append(w, "s"+escaped(name))
+	}
+	for _, name := range p.owners.names {
+		w = append(w, "g"+record.OwnerID(name))
 	}
 	for _, f := range p.fences.names {
 		w = append(w, "t"+f.Term)
@@ -56,7 +62,7 @@ func (p *plan) args(most int) []any {
 		w = append(w, p.charges[i].ID)
 	}
 	for i := range p.charges {
-		w = appendPosting(w, &p.charges[i])
+		w = appendPosting(append(w, record.OwnerID(p.charges[i].Owner)), &p.charges[i])
 	}
 	return w
 }

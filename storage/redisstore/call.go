@@ -37,11 +37,10 @@ type slot struct {
 // again. That also realigns the connection's requests and answers.
 var errMixup = errors.New("redisstore: answer belongs to another call")
 
-// run runs a script and returns its reply without the token. kind is the kind of records, for
-// scripts that work on several kinds. A script that writes takes effect at most once, however often
-// it is sent. After an error that wraps ErrUnknown it may have taken effect, after other errors it
-// has not.
-func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any, error) {
+// run runs a script and returns its reply without the token. A script that writes takes effect at
+// most once, however often it is sent. After an error that wraps ErrUnknown it may have taken
+// effect, after other errors it has not.
+func (s *Store) run(ctx context.Context, name string, args ...any) ([]any, error) {
 	if err := s.calling.enter(); err != nil {
 		return nil, err
 	}
@@ -50,7 +49,7 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 		return nil, err
 	}
 	sc := scripts()[name]
-	keys := s.keysOf(sc, kind)
+	keys := s.keysOf(sc)
 	token, renewal := "", ""
 	command := make([]any, 0, 15+len(keys)+len(args))
 	command = append(append(command, "evalsha", sc.hash, len(keys)), keys...)

@@ -13,7 +13,7 @@ import (
 
 // commitOne commits a post with a charge of one.
 func commitOne(ctx context.Context, s storage.Store, owner, tweet string) error {
-	return s.Journal().Commit(ctx, []*detect.Batch{{
+	return s.Ports().Journal.Commit(ctx, []*detect.Batch{{
 		Events:    []deliver.Event{postOf(sourceNamed(owner, "of "+owner), tweet, "log")},
 		Charges:   []billing.Entry{{ID: "charge for " + tweet, Owner: owner, Kind: billing.KindMonitor, Amount: -1}},
 		DeliverBy: time.Now(),
@@ -22,7 +22,7 @@ func commitOne(ctx context.Context, s storage.Store, owner, tweet string) error 
 
 func payIn(t testing.TB, s storage.Store, owner string, amount billing.Credits) {
 	t.Helper()
-	need(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "top-up of " + owner, Owner: owner, Kind: billing.KindTopUp, Amount: amount}))
+	need(t, s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "top-up of " + owner, Owner: owner, Kind: billing.KindTopUp, Amount: amount}))
 }
 
 // committedOnce checks that an owner has these posts, each once, numbered without holes,

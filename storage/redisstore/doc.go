@@ -36,6 +36,10 @@
 // several scripts: a page of more than 256 deliveries, a query with conditions for an owner with
 // more than 5,000 deliveries, and a Claim of more than 512.
 //
+// Records.Apply ends up to 1,000 open deliveries of deleted endpoints in its script, and the others
+// in further scripts. None of them can be claimed in between. If the process dies meanwhile, the
+// next Apply or Open continues.
+//
 // A call that writes carries a token: the store's id, a slot and a number. The script stores its
 // answer under the token. If the call is sent again after a lost reply, it gets the same answer and
 // changes nothing. A request that arrives after later requests of its slot is refused. Every answer
@@ -118,7 +122,7 @@
 // Calls that write remove some of the records that are too old or too many: at least 64 of each
 // kind, plus twice as many as they add. A commit removes events only when the store's commits have
 // added 64 since the last removal (or a thousandth of MaxEvents, if that is less). Thus a store may
-// leave up to 63 events too many, and more for a while after Erase has removed an owner with very
+// leave up to 63 events too many, and more for a while after a Sweep has removed an owner with very
 // many. Events past their retention may be shown until they are removed.
 //
 // # To watch and to back up
@@ -137,7 +141,7 @@
 // directory. Both contain the state after some call. Endpoint secrets are stored unencrypted:
 // whoever can read the server or a backup can read them.
 //
-// Erase removes an owner from the server's memory. The files of the server and its replicas keep
+// A Sweep removes an owner from the server's memory. The files of the server and its replicas keep
 // the data until BGREWRITEAOF and BGSAVE rewrite them.
 //
 // # The data
@@ -149,15 +153,15 @@
 // keys, but must not write to them. The Lua file in parentheses describes the format of the values.
 //
 //	version            text  the version of the data
-//	count              h     n, the last number given to a record, delivery or entry; of a
-//	                         fleet b, how many joins and beats, e, the epoch, and c, the
-//	                         last change; a, the bytes of answers
-//	journal            h     cursors, last event numbers, what is bound to sources, runs
+//	count              h     n, the last number given to a record, delivery or ledger entry;
+//	                         r, that of the last entry in feed; of a fleet b, how many joins
+//	                         and beats, and e, the epoch; v and w,
+//	                         of values (values)
+//	journal            h     cursors, last event numbers, endpoints of sources, runs
 //	                         of event ids, answers of calls, generations of terms (runs,
 //	                         write, members)
 //	clients            h     until when answers are kept, by store (write)
 //	members            h     terms of a fleet (members)
-//	changes            l     the last changes of records (changes)
 //	events             h     record of an event by id, empty when it was removed (log)
 //	firsts             h     a number before which no event is stored, by owner
 //	settled            l     events without open deliveries, the first to be removed
@@ -174,9 +178,6 @@
 //	turns              z     due, number, part of the first of each part (queue)
 //	replays            h     replay by endpoint (replay)
 //	replaysdue         z     due, endpoint of each replay that is running
-//	endpoints          h     endpoint by id (endpoint)
-//	endpointorder      z     owner, source, number, id of each endpoint
-//	urls               h     id of an endpoint by source and URL
 //	balances           h     available and reserved, by owner (account)
 //	totals             h     sum of the entries of a monitor or rule (account)
 //	entries            h     ledger entry by id (account)
@@ -188,14 +189,17 @@
 //	expiring           z     time, id of each reservation that expires
 //	resolved           h     how a reservation ended, by id
 //	resolvedorder      l     the same, the first to be forgotten first
-//	answers            h     answers to requests, and requests under way (answers)
-//	answerorder        z     time, number, owner and id of each answer
-//	answersof          z     owner, number, id of each answer
-//	answersbegun       z     time, owner and id of each request under way
-//	monitors:records   h     monitor by id; the same keys with rules and apikeys (record)
-//	monitors:meta      h     owner, name, status, version, number, by id
-//	monitors:names     h     id by owner and name
-//	monitors:order     z     owner, number, id
+//	records            h     record by key: kind and id (records)
+//	recorddata         h     data of each record
+//	recordorder        z     each record by kind and by group, oldest first (records)
+//	recordnames        h     key by name and by lookup (records)
+//	recordsums         h     number, size and price of each group (records)
+//	feed               l     the last changes of records (record_since)
+//	gonetimes          z     time, record.OwnerID of each owner that is refused until
+//	                         then
+//	closing            z     lanes of deleted endpoints that still have deliveries (closing)
+//	values             h     values of record.State (values)
+//	valueorder         z     the values with a ttl by age, owner and time (values)
 //
 // Times reach from 1677 to 2262 and are read in UTC.
 package redisstore

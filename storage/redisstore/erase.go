@@ -2,16 +2,18 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
-	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-var _ storage.Eraser = (*Store)(nil)
+var _ storage.Sweeper = (*Store)(nil)
 
 // eraseStep is the maximum number of records, deliveries, entries or event numbers that a script of
-// Erase removes. eraseLook is the maximum number of items of a list that a script looks at. Either
+// Sweep removes. eraseLook is the maximum number of items of a list that a script looks at. Either
 // takes the server about a millisecond.
 const (
 	eraseStep = 256
@@ -19,24 +21,25 @@ const (
 )
 
 // Erase implements storage.Eraser with many short scripts.
-func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e storage.Erased, err error) {
-	er := eraser{s, ctx, escaped(owner)}
+func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (e storage.Erased, err error) {
+	er := eraser{s, ctx, owner, escaped(owner)}
 	for _, step := range []func() error{
-		func() error { return er.records("monitors", billing.KindMonitor, &e.Monitors) },
-		func() error { return er.records("rules", billing.KindRule, &e.Rules) },
-		func() error { return er.records(ofKeys, "", &e.Keys) },
-		func() error { return er.most("erase_endpoints", &e.Endpoints, &e.Replays) },
+		func() error { return er.list("feed", &e.Changes) },
+		func() error { return er.records(record.Endpoint, &e.Endpoints, &e.Replays) },
+		func() error { return er.records(record.Monitor, &e.Monitors, nil) },
+		func() error { return er.records(record.Rule, &e.Rules, nil) },
+		func() error { return er.records(record.APIKey, &e.Keys, nil) },
 		func() error { return er.most("erase_deliveries", &e.Deliveries, &e.Attempts) },
 		func() error { return er.events(&e.Events) },
 		// Before the balance: giving back an expired reservation would store the balance again.
 		func() error { return er.reservations(&e.Reservations) },
 		func() error { return er.most("erase_ledger", &e.Entries) },
 		er.totals,
-		func() error { return er.most("erase_answers", &e.Answers) },
+		func() error { return er.most("erase_values", &e.Answers) },
 		func() error { return er.list("settled", nil) },
 		func() error { return er.list("entryorder", nil) },
-		func() error { return er.list("changes", &e.Changes) },
-		func() error { _, err := s.run(ctx, "erase_calls", "", er.owner, callSlots); return err },
+		func() error { return er.list("feed", nil) }, // the entries of the records deleted above
+		func() error { _, err := s.run(ctx, "erase_calls", er.owner, callSlots); return err },
 		func() error { return er.cursors(targets, &e.Cursors) },
 		// Retention may have found the owner's name in a list in the meantime, and stored it again.
 		func() error { return er.events(&e.Events) },
@@ -48,16 +51,17 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e s
 	return e, nil
 }
 
-// eraser runs the scripts of one Erase.
+// eraser runs the scripts of one Sweep.
 type eraser struct {
 	s     *Store
 	ctx   context.Context
+	name  string
 	owner string // escaped
 }
 
 // do runs a script, and adds the numbers that it replies to counts. first is the first number.
-func (er eraser) do(script, kind string, counts []*int, args ...any) (first int, out []any, err error) {
-	out, err = er.s.run(er.ctx, script, kind, append([]any{er.owner}, args...)...)
+func (er eraser) do(script string, counts []*int, args ...any) (first int, out []any, err error) {
+	out, err = er.s.run(er.ctx, script, append([]any{er.owner}, args...)...)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -78,26 +82,51 @@ func (er eraser) do(script, kind string, counts []*int, args ...any) (first int,
 func (er eraser) most(script string, counts ...*int) error {
 	for n := 1; n > 0; {
 		var err error
-		if n, _, err = er.do(script, "", counts, eraseStep); err != nil {
+		if n, _, err = er.do(script, counts, eraseStep); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (er eraser) records(kind string, charged billing.Kind, count *int) error {
-	for n := 1; n > 0; {
-		var err error
-		if n, _, err = er.do("erase_records", kind, []*int{count}, string(charged), eraseStep); err != nil {
+// records deletes the owner's records of a kind. It also counts the replays of endpoints.
+func (er eraser) records(kind record.Kind, count, replays *int) error {
+	rs := er.s.Ports().Records
+	for {
+		list, _, err := rs.List(er.ctx, record.Query{Owner: er.name, Kind: kind, Limit: record.MaxChange})
+		if err != nil || len(list) == 0 {
 			return err
 		}
+		var c record.Change
+		replaying := 0
+		for i := range list {
+			c.Delete = append(c.Delete, record.Ref{Key: list[i].Key, Owner: er.name})
+			if replays == nil {
+				continue
+			}
+			switch _, err := er.s.Ports().Replays.Get(er.ctx, er.name, list[i].ID); {
+			case err == nil:
+				replaying++
+			case !errors.Is(err, deliver.ErrReplayNotFound):
+				return err
+			}
+		}
+		switch _, err := rs.Apply(er.ctx, c); {
+		case errors.Is(err, record.ErrNotFound): // one was deleted in the meantime
+			continue
+		case err != nil:
+			return err
+		}
+		*count += len(list)
+		if replays != nil {
+			*replays += replaying
+		}
 	}
-	return nil
 }
 
 func (er eraser) events(count *int) error {
 	for more := "1"; more != ""; {
-		_, out, err := er.do("erase_events", "", []*int{count}, eraseStep)
+		_, out, err := er.do("erase_events", []*int{count}, eraseStep)
 		if err != nil {
 			return err
 		}
@@ -108,7 +137,7 @@ func (er eraser) events(count *int) error {
 
 func (er eraser) reservations(count *int) error {
 	for at := "0"; ; {
-		out, err := er.s.run(er.ctx, "erase_holds", "", er.owner, at)
+		out, err := er.s.run(er.ctx, "erase_holds", er.owner, at)
 		if err != nil {
 			return err
 		}
@@ -125,7 +154,7 @@ func (er eraser) reservations(count *int) error {
 
 func (er eraser) totals() error {
 	for at := "0"; ; {
-		out, err := er.s.run(er.ctx, "erase_totals", "", er.owner, at)
+		out, err := er.s.run(er.ctx, "erase_totals", er.owner, at)
 		if err != nil {
 			return err
 		}
@@ -140,7 +169,7 @@ func (er eraser) list(name string, count *int) error {
 	var looked, changed int
 	for n := 1; n > 0; {
 		var err error
-		if n, _, err = er.do("erase_list", "", []*int{&looked, &changed}, name, looked, eraseLook); err != nil {
+		if n, _, err = er.do("erase_list", []*int{&looked, &changed}, name, looked, eraseLook); err != nil {
 			return err
 		}
 	}
@@ -158,7 +187,7 @@ func (er eraser) cursors(targets []string, count *int) error {
 		for _, target := range step {
 			args = append(args, target)
 		}
-		out, err := er.s.run(er.ctx, "erase_cursors", "", args...)
+		out, err := er.s.run(er.ctx, "erase_cursors", args...)
 		if err != nil {
 			return err
 		}

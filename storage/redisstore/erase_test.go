@@ -21,21 +21,21 @@ func TestReservationExpiresDuringErase(t *testing.T) {
 		before := func() {} // each look at the clock
 		server := miniredis.RunT(t)
 		s := openServer(t, server.Addr(), redisstore.Options{Name: "erase", AllowEviction: true, Now: func() time.Time { before(); return c.Now() }})
-		must(t, s.Ledger().Append(ctx, billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
-		must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 4, ExpiresAt: c.Now().Add(time.Minute)}))
+		must(t, s.Ports().Ledger.Append(ctx, billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
+		must(t, s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 4, ExpiresAt: c.Now().Add(time.Minute)}))
 		looks := 0
 		before = func() {
 			if looks++; looks == step {
 				c.Advance(time.Hour)
-				must(t, s.Ledger().Append(ctx, billing.Entry{ID: "theirs", Owner: "globex", Amount: 1}))
+				must(t, s.Ports().Ledger.Append(ctx, billing.Entry{ID: "theirs", Owner: "globex", Amount: 1}))
 			}
 		}
-		_, err := s.Erase(ctx, "acme")
+		_, err := s.Sweep(ctx, "acme")
 		must(t, err)
 		more = looks >= step
 		before = func() {}
 		want(t, fmt.Sprint("balance in Redis, after the reservation expired at look ", step), server.HGet("{erase}:balances", "acme\x00\x00"), "")
-		b, err := s.Ledger().Balance(ctx, "acme")
+		b, err := s.Ports().Ledger.Balance(ctx, "acme")
 		must(t, err)
 		want(t, "balance", b, billing.Balance{})
 	}
@@ -50,8 +50,8 @@ func TestStepIsSentAgainAfterErase(t *testing.T) {
 	step := func(s *redisstore.Store) error {
 		commit(t, s, newEvent(acme, "1"))
 		bind(t, s, acme, "ep")
-		must(t, s.Replays().Start(t.Context(), deliver.Replay{ID: "r", Owner: "acme", EndpointID: "ep", SourceID: acme.ID, Last: 1, State: deliver.ReplayRunning, Due: start}))
-		_, _, err := s.Replays().Step(t.Context(), deliver.ReplayStep{Owner: "acme", EndpointID: "ep", ID: "r", Limit: 1, Now: start, DeliverBy: start})
+		must(t, s.Ports().Replays.Start(t.Context(), deliver.Replay{ID: "r", Owner: "acme", EndpointID: "ep", SourceID: acme.ID, Last: 1, State: deliver.ReplayRunning, Due: start}))
+		_, _, err := s.Ports().Replays.Step(t.Context(), deliver.ReplayStep{Owner: "acme", EndpointID: "ep", ID: "r", Limit: 1, Now: start, DeliverBy: start})
 		return err
 	}
 	must(t, step(other)) // so that the server knows the scripts, and runs them at once
@@ -63,7 +63,7 @@ func TestStepIsSentAgainAfterErase(t *testing.T) {
 		if sent++; sent == 1 {
 			return loseReply
 		}
-		if _, err := eraser.Erase(t.Context(), "acme"); err != nil {
+		if _, err := eraser.Sweep(t.Context(), "acme"); err != nil {
 			t.Error(err)
 		}
 		return noFault

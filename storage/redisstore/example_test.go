@@ -45,13 +45,13 @@ func Example() {
 	}
 	for i, s := range []*redisstore.Store{one, two} {
 		batch := &detect.Batch{Events: []deliver.Event{post}, DeliverBy: time.Now()}
-		if err := s.Journal().Commit(ctx, []*detect.Batch{batch}); err != nil {
+		if err := s.Ports().Journal.Commit(ctx, []*detect.Batch{batch}); err != nil {
 			fmt.Println(err)
 			return
 		}
 		fmt.Printf("process %d: number %d, %d deliveries\n", i+1, batch.Events[0].Seq, len(batch.Deliveries))
 	}
-	claimed, err := two.Outbox().Claim(ctx, deliver.ClaimRequest{Now: time.Now(), Lease: time.Minute, Limit: 10})
+	claimed, err := two.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: time.Now(), Lease: time.Minute, Limit: 10})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -19,7 +19,7 @@ import (
 func TestServerLosesItsLastWrites(t *testing.T) {
 	server := redistest.Single(t, "appendonly no")
 	s := openServer(t, server.Addr(), redisstore.Options{Name: "lossy"})
-	m := s.Members()
+	m := s.Ports().Members
 	begin := func(name string, seen uint64) fleet.State {
 		st, err := m.Join(t.Context(), fleet.Node{Name: name, Weight: 1, Lease: time.Minute, Seen: seen})
 		need(t, err)
@@ -43,8 +43,8 @@ func TestServerLosesItsLastWrites(t *testing.T) {
 
 		_, err := m.Beat(t.Context(), fleet.Beat{Fence: moves.Fence, Seen: moves.Beats})
 		wantErr(t, err, fleet.ErrFenced)
-		wantErr(t, s.Journal().Commit(t.Context(), []*detect.Batch{{Fence: moves.Fence, Cursor: &detect.Cursor{Target: "t"}}}), fleet.ErrFenced)
-		need(t, s.Journal().Commit(t.Context(), []*detect.Batch{{Fence: stays.Fence, Cursor: &detect.Cursor{Target: "t"}}}))
+		wantErr(t, s.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Fence: moves.Fence, Cursor: &detect.Cursor{Target: "t"}}}), fleet.ErrFenced)
+		need(t, s.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Fence: stays.Fence, Cursor: &detect.Cursor{Target: "t"}}}))
 		seen := max(moves.Beats, stays.Beats)
 		if n == 0 {
 			stays = beat(stays, 10)

@@ -59,7 +59,7 @@ func allEvents(t testing.TB, s storage.Store, owner string) []deliver.Event {
 	t.Helper()
 	var all []deliver.Event
 	for last := uint64(0); ; last = all[len(all)-1].Seq {
-		evs, err := s.Log().Events(t.Context(), owner, last, 1000)
+		evs, err := s.Ports().Log.Events(t.Context(), owner, last, 1000)
 		need(t, err)
 		if len(evs) == 0 {
 			return all
@@ -73,7 +73,7 @@ func allDeliveries(t testing.TB, s storage.Store, owner string) []deliver.LogEnt
 	t.Helper()
 	var all []deliver.LogEntry
 	for page := 1; ; page++ {
-		p, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: owner, Asc: true, Page: page, PageSize: 1000})
+		p, err := s.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: owner, Asc: true, Page: page, PageSize: 1000})
 		need(t, err)
 		if all = append(all, p.Entries...); len(p.Entries) == 0 {
 			if len(all) != p.Total {
@@ -89,7 +89,7 @@ func allEntries(t testing.TB, s storage.Store, owner string) []billing.Entry {
 	t.Helper()
 	var all []billing.Entry
 	for page := 1; ; page++ {
-		p, err := s.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: owner, Asc: true, Page: page, PageSize: 1000})
+		p, err := s.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: owner, Asc: true, Page: page, PageSize: 1000})
 		need(t, err)
 		if all = append(all, p.Entries...); len(p.Entries) == 0 {
 			return all
@@ -99,7 +99,7 @@ func allEntries(t testing.TB, s storage.Store, owner string) []billing.Entry {
 
 func balanceIn(t testing.TB, s storage.Store, owner string) billing.Balance {
 	t.Helper()
-	b, err := s.Ledger().Balance(t.Context(), owner)
+	b, err := s.Ports().Ledger.Balance(t.Context(), owner)
 	need(t, err)
 	return b
 }

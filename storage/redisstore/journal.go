@@ -26,7 +26,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		if p.alone {
 			p.clock = clock(j.s)
 		}
-		out, err := j.s.run(ctx, p.script(most), "", p.args(most)...)
+		out, err := j.s.run(ctx, p.script(most), p.args(most)...)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 		for _, target := range chunk {
 			args = append(args, "c"+target)
 		}
-		out, err := j.s.run(ctx, "journal_cursors", "", args...)
+		out, err := j.s.run(ctx, "journal_cursors", args...)
 		if err != nil {
 			return nil, err
 		}

@@ -16,50 +16,45 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/internal/roles"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
 // questions returns calls that only read.
 func questions(s *redisstore.Store) []func(context.Context) error {
 	return []func(context.Context) error{
-		func(ctx context.Context) error { _, err := s.Monitors().Get(ctx, "acme", "m"); return err },
+		func(ctx context.Context) error { _, err := s.Ports().Records.Get(ctx, "acme", src); return err },
+		func(ctx context.Context) error { _, err := s.Ports().Records.Find(ctx, src.Kind, "l"); return err },
 		func(ctx context.Context) error {
-			_, err := s.Monitors().List(ctx, monitor.Query{Owner: "acme"})
+			_, _, err := s.Ports().Records.List(ctx, record.Query{Owner: "acme", Kind: src.Kind, Limit: 9})
 			return err
 		},
 		func(ctx context.Context) error {
-			_, err := s.Monitors().List(ctx, monitor.Query{Owner: "acme", Status: "active"})
+			return s.Ports().Records.Scan(ctx, src.Kind, func(record.Record) error { return nil })
+		},
+		func(ctx context.Context) error { _, _, err := s.Ports().Records.Since(ctx, 0, 10); return err },
+		func(ctx context.Context) error { _, err := s.Ports().Journal.Cursors(ctx, "t"); return err },
+		func(ctx context.Context) error { _, _, err := s.Ports().Outbox.NextDue(ctx, nil); return err },
+		func(ctx context.Context) error {
+			_, err := s.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
 			return err
 		},
 		func(ctx context.Context) error {
-			return s.Monitors().Scan(ctx, func(monitor.Monitor) error { return nil })
+			_, err := s.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: "acme", State: deliver.StatePending})
+			return err
 		},
-		func(ctx context.Context) error { _, err := s.Endpoints().Get(ctx, "acme", "kept"); return err },
-		func(ctx context.Context) error { _, err := s.Endpoints().List(ctx, "acme", ""); return err },
-		func(ctx context.Context) error { _, err := s.Journal().Cursors(ctx, "t"); return err },
-		func(ctx context.Context) error { _, _, err := s.Outbox().NextDue(ctx, nil); return err },
+		func(ctx context.Context) error { _, err := s.Ports().Log.Events(ctx, "acme", 0, 10); return err },
+		func(ctx context.Context) error { _, err := s.Ports().Ledger.Balance(ctx, "acme"); return err },
 		func(ctx context.Context) error {
-			_, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
+			_, err := s.Ports().Ledger.Entries(ctx, billing.EntryQuery{Owner: "acme"})
 			return err
 		},
 		func(ctx context.Context) error {
-			_, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme", State: deliver.StatePending})
+			_, err := s.Ports().Ledger.Entries(ctx, billing.EntryQuery{Owner: "acme", SourceID: "x"})
 			return err
 		},
-		func(ctx context.Context) error { _, err := s.Log().Events(ctx, "acme", 0, 10); return err },
-		func(ctx context.Context) error { _, err := s.Ledger().Balance(ctx, "acme"); return err },
-		func(ctx context.Context) error {
-			_, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme"})
-			return err
-		},
-		func(ctx context.Context) error {
-			_, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme", SourceID: "x"})
-			return err
-		},
-		func(ctx context.Context) error { _, err := s.Members().Look(ctx); return err },
-		func(ctx context.Context) error { _, err := s.Feed().Since(ctx, 0, 10); return err },
-		func(ctx context.Context) error { _, err := s.Feed().Last(ctx); return err },
+		func(ctx context.Context) error { _, err := s.Ports().Members.Look(ctx); return err },
 	}
 }
 
@@ -87,7 +82,7 @@ func TestCommandsOfScriptsUseDeclaredKeys(t *testing.T) {
 	for _, call := range writingCalls(s) {
 		_, err := call.do(t.Context())
 		must(t, err)
-		if call.name == "Monitors.Create" {
+		if call.name == "Records.Apply" {
 			for _, ask := range questions(s) {
 				must(t, ask(t.Context()))
 			}
@@ -96,7 +91,7 @@ func TestCommandsOfScriptsUseDeclaredKeys(t *testing.T) {
 	for i := range 3 { // with something to remove
 		clock.Advance(2 * time.Hour)
 		settle(t, s, commit(t, s, newEvent(acme, fmt.Sprint("more ", i), "a", "b")).Deliveries...)
-		must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint("more ", i), Owner: "acme", Amount: 1}))
+		must(t, s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: fmt.Sprint("more ", i), Owner: "acme", Amount: 1}))
 	}
 	for _, cmd := range []string{"LTRIM", "ZREM", "HDEL", "ZRANGEBYLEX"} {
 		if !seen[cmd] {
@@ -167,17 +162,17 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	var ds []deliver.Delivery
 	for i := range 20 {
 		ds = append(ds, commit(t, s, newEvent(acme, fmt.Sprint(i), "a", "b"), newEvent(source("globex", "x"), fmt.Sprint(i))).Deliveries...)
-		must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 1}))
+		must(t, s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 1}))
 	}
-	must(t, s.Ledger().Reserve(t.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 1, ExpiresAt: start.Add(time.Minute)}))
+	must(t, s.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 1, ExpiresAt: start.Add(time.Minute)}))
 	settle(t, s, ds...)
-	must(t, s.Endpoints().Delete(t.Context(), "acme", "e"))
+	must(t, roles.Endpoints(s.Ports().Records).Delete(t.Context(), "acme", "e"))
 	for range 4 {
 		clock.Advance(2 * time.Hour)
-		must(t, s.Outbox().Settle(t.Context()))
-		must(t, s.Ledger().Append(t.Context()))
+		must(t, s.Ports().Outbox.Settle(t.Context()))
+		must(t, s.Ports().Ledger.Append(t.Context()))
 	}
-	kept := map[string]bool{"version": true, "changes": true, "count": true, "journal": true, "firsts": true, "balances": true, "clients": true}
+	kept := map[string]bool{"version": true, "feed": true, "count": true, "journal": true, "firsts": true, "balances": true, "clients": true}
 	for _, key := range server.Keys() {
 		name := strings.TrimPrefix(key, "{streamwatch}:")
 		if !kept[name] {

@@ -17,7 +17,7 @@ import (
 // rounds: what package billing tests for the other stores, on a real server.
 func TestServerLastCredit(t *testing.T) {
 	server := redistest.Single(t)
-	l := openServer(t, server.Addr(), redisstore.Options{}).Ledger()
+	l := openServer(t, server.Addr(), redisstore.Options{}).Ports().Ledger
 	for round := range testsize.Of(10, 10, 100) {
 		owner := fmt.Sprint("owner ", round)
 		need(t, l.Append(t.Context(), billing.Entry{ID: owner, Owner: owner, Kind: billing.KindTopUp, Amount: billing.Credit}))

@@ -46,7 +46,7 @@ const expiredAtOnce = 256
 // gives them back in steps, and runs the script again.
 func (l ledger) run(ctx context.Context, script string, args ...any) ([]any, error) {
 	for {
-		out, err := l.s.run(ctx, script, "", args...)
+		out, err := l.s.run(ctx, script, args...)
 		if err != nil || text(out[0]) != "expired" {
 			return out, err
 		}
@@ -59,7 +59,7 @@ func (l ledger) run(ctx context.Context, script string, args ...any) ([]any, err
 // expire gives back the reservations that have expired.
 func (l ledger) expire(ctx context.Context) error {
 	for {
-		out, err := l.s.run(ctx, "ledger_expire", "")
+		out, err := l.s.run(ctx, "ledger_expire")
 		if err != nil || text(out[0]) != "more" {
 			return err
 		}
@@ -138,7 +138,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	if q.SourceID != "" || !q.Since.IsZero() || !q.Until.IsZero() {
 		return l.matching(ctx, q, from, count)
 	}
-	out, err := l.s.run(ctx, "ledger_page", "", escaped(q.Owner), flag(q.Asc), from, count, q.Cursor)
+	out, err := l.s.run(ctx, "ledger_page", escaped(q.Owner), flag(q.Asc), from, count, q.Cursor)
 	if err != nil {
 		return billing.EntryPage{}, err
 	}
@@ -158,7 +158,7 @@ func (l ledger) matching(ctx context.Context, q billing.EntryQuery, from, count 
 	page := billing.EntryPage{Entries: []billing.Entry{}}
 	part := pager{cursor: q.Cursor, asc: q.Asc, skip: from, room: count}
 	for beyond := ""; ; {
-		out, err := l.s.run(ctx, "ledger_scan", "", escaped(q.Owner), flag(q.Asc), beyond, entryChunk,
+		out, err := l.s.run(ctx, "ledger_scan", escaped(q.Owner), flag(q.Asc), beyond, entryChunk,
 			q.SourceID, timeBound(q.Since), timeBound(q.Until))
 		if err != nil {
 			return billing.EntryPage{}, err
@@ -254,7 +254,7 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 	for _, src := range sources {
 		args = append(args, totalField(src))
 	}
-	out, err := l.s.run(ctx, "ledger_totals", "", args...)
+	out, err := l.s.run(ctx, "ledger_totals", args...)
 	if err != nil {
 		return nil, err
 	}

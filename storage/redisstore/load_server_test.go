@@ -137,7 +137,7 @@ func (l *load) commit(ctx context.Context, ps ...poll) error {
 		}
 		batches = append(batches, b)
 	}
-	return l.s.Journal().Commit(ctx, batches)
+	return l.s.Ports().Journal.Commit(ctx, batches)
 }
 
 // request reserves its cost and commits that as a charge. One in five fails in the end,
@@ -153,17 +153,17 @@ func (l *load) request(ctx context.Context, id string, r *rand.Rand) {
 }
 
 func (l *load) settleRequest(ctx context.Context, id string) error {
-	err := l.s.Ledger().Reserve(ctx, billing.Reservation{ID: id, Owner: l.owner, Amount: requestCost})
+	err := l.s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: id, Owner: l.owner, Amount: requestCost})
 	l.asked("Ledger.Reserve", err)
 	if err != nil && !errors.Is(err, billing.ErrResolved) {
 		return err
 	}
 	if fails(id) {
-		err = l.s.Ledger().Release(ctx, id)
+		err = l.s.Ports().Ledger.Release(ctx, id)
 		l.asked("Ledger.Release", err)
 		return err
 	}
-	err = l.s.Ledger().Commit(ctx, id, billing.Entry{Kind: billing.KindRequest, At: time.Now()})
+	err = l.s.Ports().Ledger.Commit(ctx, id, billing.Entry{Kind: billing.KindRequest, At: time.Now()})
 	l.asked("Ledger.Commit", err)
 	return err
 }
@@ -172,7 +172,7 @@ func fails(request string) bool { return request[len(request)-1] == 'g' }
 
 // deliver claims deliveries and settles them; some attempts fail, and are retried soon.
 func (l *load) deliver(ctx context.Context, now time.Time, r *rand.Rand) (int, error) {
-	ds, err := l.s.Outbox().Claim(ctx, deliver.ClaimRequest{Now: now, Lease: loadLease, Limit: 50})
+	ds, err := l.s.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: now, Lease: loadLease, Limit: 50})
 	l.asked("Outbox.Claim", err)
 	if err != nil || len(ds) == 0 {
 		return 0, err
@@ -185,7 +185,7 @@ func (l *load) deliver(ctx context.Context, now time.Time, r *rand.Rand) (int, e
 		}
 		ss = append(ss, st)
 	}
-	err = l.s.Outbox().Settle(ctx, ss...)
+	err = l.s.Ports().Outbox.Settle(ctx, ss...)
 	l.asked("Outbox.Settle", err)
 	return len(ds), err
 }
@@ -212,7 +212,7 @@ func (l *load) lost(t testing.TB) []string {
 func (l *load) repair(t testing.TB) {
 	t.Helper()
 	ctx := t.Context()
-	if err := l.s.Ledger().Append(ctx, billing.Entry{ID: "top-up of " + l.owner, Owner: l.owner, Kind: billing.KindTopUp, Amount: loadPaid}); err != nil {
+	if err := l.s.Ports().Ledger.Append(ctx, billing.Entry{ID: "top-up of " + l.owner, Owner: l.owner, Kind: billing.KindTopUp, Amount: loadPaid}); err != nil {
 		t.Fatalf("top-up: %v", err)
 	}
 	for ps := l.polls; len(ps) > 0; {

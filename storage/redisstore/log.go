@@ -35,7 +35,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	if q.SourceID != "" || q.SourceKind != "" || q.AuthorUsername != "" || q.State != "" || q.Via != "" || !q.Since.IsZero() || !q.Until.IsZero() {
 		return l.matching(ctx, q, from, count)
 	}
-	out, err := l.s.run(ctx, "log_page", "", escaped(q.Owner), flag(q.Asc), from, count, entriesChunk, q.Cursor)
+	out, err := l.s.run(ctx, "log_page", escaped(q.Owner), flag(q.Asc), from, count, entriesChunk, q.Cursor)
 	if err != nil {
 		return deliver.LogPage{}, err
 	}
@@ -69,7 +69,7 @@ func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, cou
 	part, total := pager{cursor: q.Cursor, asc: q.Asc, skip: from, room: count}, 0
 	var ids []any
 	for beyond := ""; ; {
-		out, err := l.s.run(ctx, "log_scan", "", escaped(q.Owner), flag(q.Asc), beyond, chunk,
+		out, err := l.s.run(ctx, "log_scan", escaped(q.Owner), flag(q.Asc), beyond, chunk,
 			q.SourceID, withoutCase(q.AuthorUsername), stateLetters[q.State], with, without, string(q.SourceKind), since, until)
 		if err != nil {
 			return deliver.LogPage{}, err
@@ -109,7 +109,7 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 }
 
 func (l deliveryLog) Epoch(ctx context.Context) (uint64, error) {
-	st, err := l.s.Members().Look(ctx)
+	st, err := l.s.Ports().Members.Look(ctx)
 	return st.Epoch, err
 }
 
@@ -121,7 +121,7 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	var found []deliver.Event
 	for from := int64(afterSeq) + 1; ; {
 		count := min(limit-len(found), eventChunk)
-		out, err := l.s.run(ctx, "log_events", "", escaped(owner), from, count)
+		out, err := l.s.run(ctx, "log_events", escaped(owner), from, count)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func eventsOf(stored []any) ([]deliver.Event, error) {
 func (l deliveryLog) entries(ctx context.Context, ids []any) ([]deliver.LogEntry, error) {
 	entries := make([]deliver.LogEntry, 0, len(ids))
 	for chunk := range slices.Chunk(ids, entriesChunk) {
-		out, err := l.s.run(ctx, "log_entries", "", append([]any{len(chunk)}, chunk...)...)
+		out, err := l.s.run(ctx, "log_entries", append([]any{len(chunk)}, chunk...)...)
 		if err != nil {
 			return nil, err
 		}

@@ -17,9 +17,12 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
+
+// src is the monitor of source("acme", "src").
+var src = record.Key{Kind: record.Monitor, ID: "src"}
 
 // writingCalls returns calls of the methods that write, each of which returns what it was
 // answered, and would change the outcome if it took effect twice.
@@ -34,59 +37,60 @@ func writingCalls(s *redisstore.Store) []struct {
 		name string
 		do   func(context.Context) (any, error)
 	}{
-		{"Monitors.Create", func(ctx context.Context) (any, error) {
-			return nil, s.Monitors().Create(ctx, monitor.Monitor{ID: "m", Owner: "acme", Name: "n"})
+		{"Records.Apply", func(ctx context.Context) (any, error) {
+			m := record.Record{Key: src, Owner: "acme", Name: "n", Lookup: "l"}
+			e := record.Record{Key: record.Key{Kind: record.Endpoint, ID: "new"}, Owner: "acme", Parent: src, Status: "active"}
+			return s.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{m, e}, Gone: &record.Gone{Owner: "globex", Until: start.Add(time.Hour)}})
 		}},
-		{"Monitors.Update", func(ctx context.Context) (any, error) {
-			return nil, s.Monitors().Update(ctx, monitor.Monitor{ID: "m", Owner: "acme", Name: "changed"})
-		}},
-		{"Monitors.Delete", func(ctx context.Context) (any, error) { return nil, s.Monitors().Delete(ctx, "acme", "m") }},
-		{"Endpoints.Create", func(ctx context.Context) (any, error) {
-			return nil, s.Endpoints().Create(ctx, deliver.Endpoint{ID: "new", Source: one, URL: "https://new", Status: deliver.EndpointActive})
-		}},
-		{"Endpoints.Update", func(ctx context.Context) (any, error) {
-			return nil, s.Endpoints().Update(ctx, deliver.Endpoint{ID: "new", Source: one, URL: "https://newer", Status: deliver.EndpointActive})
+		{"Records.Apply that replaces", func(ctx context.Context) (any, error) {
+			m := record.Record{Key: src, Owner: "acme", Name: "changed", Version: 1}
+			return s.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{m}, Notes: []record.Note{{Ref: record.Ref{Key: src, Owner: "acme"}, Text: "noted"}}})
 		}},
 		{"Journal.Commit", func(ctx context.Context) (any, error) {
 			b := &detect.Batch{
 				Events: []deliver.Event{newEvent(one, "1", "log"), newEvent(one, "0")}, DeliverBy: start, Cursor: &detect.Cursor{Target: "t"},
 				Charges: []billing.Entry{{ID: "charge", Owner: "acme", Amount: -1}, {ID: "too much", Owner: "acme", Amount: -99}},
 			}
-			err := s.Journal().Commit(ctx, []*detect.Batch{b})
+			err := s.Ports().Journal.Commit(ctx, []*detect.Batch{b})
 			return fmt.Sprint(b.Events[0].Seq, b.Events[1].Seq, endpointsOf(b.Deliveries), b.Unpaid), err
 		}},
 		{"Outbox.Claim", func(ctx context.Context) (any, error) {
-			ds, err := s.Outbox().Claim(ctx, deliver.ClaimRequest{Now: start, Lease: time.Hour, Limit: 2})
+			ds, err := s.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: start, Lease: time.Hour, Limit: 2})
 			return endpointsOf(ds), err
 		}},
 		{"Outbox.Settle", func(ctx context.Context) (any, error) {
-			return nil, s.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: kept, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateRetrying, Due: start.Add(time.Second)})
+			return nil, s.Ports().Outbox.Settle(ctx, deliver.Settlement{DeliveryID: kept, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateRetrying, Due: start.Add(time.Second)})
 		}},
-		{"Endpoints.Delete", func(ctx context.Context) (any, error) { return nil, s.Endpoints().Delete(ctx, "acme", "new") }},
 		{"Ledger.Append", func(ctx context.Context) (any, error) {
-			return nil, s.Ledger().Append(ctx, billing.Entry{ID: "e", Owner: "acme", Amount: 3})
+			return nil, s.Ports().Ledger.Append(ctx, billing.Entry{ID: "e", Owner: "acme", Amount: 3})
 		}},
 		{"Ledger.Reserve", func(ctx context.Context) (any, error) {
-			return nil, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 2})
+			return nil, s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 2})
 		}},
-		{"Ledger.Commit", func(ctx context.Context) (any, error) { return nil, s.Ledger().Commit(ctx, "r", billing.Entry{}) }},
-		{"Ledger.Release", func(ctx context.Context) (any, error) { return nil, s.Ledger().Release(ctx, "kept") }},
+		{"Ledger.Commit", func(ctx context.Context) (any, error) { return nil, s.Ports().Ledger.Commit(ctx, "r", billing.Entry{}) }},
+		{"Ledger.Release", func(ctx context.Context) (any, error) { return nil, s.Ports().Ledger.Release(ctx, "kept") }},
+		{"Records.Apply that deletes", func(ctx context.Context) (any, error) {
+			return s.Ports().Records.Apply(ctx, record.Change{Delete: []record.Ref{{Key: src, Owner: "acme"}}})
+		}},
+		{"State.Swap", func(ctx context.Context) (any, error) {
+			return s.Ports().State.Swap(ctx, record.Name{Space: "s", Owner: "acme"}, 0, []byte("x"), time.Hour)
+		}},
 		{"Members.Join", func(ctx context.Context) (any, error) {
-			st, err := s.Members().Join(ctx, fleet.Node{Name: "a", Lease: time.Minute})
+			st, err := s.Ports().Members.Join(ctx, fleet.Node{Name: "a", Lease: time.Minute})
 			fence = st.Fence
 			return fmt.Sprint(st.Fence.Generation, st.Beats), err
 		}},
 		{"Members.Beat", func(ctx context.Context) (any, error) {
-			st, err := s.Members().Beat(ctx, fleet.Beat{Fence: fence, Want: 3, Asks: []fleet.Ask{{Budget: "b", Total: 3, Rate: 2}}})
+			st, err := s.Ports().Members.Beat(ctx, fleet.Beat{Fence: fence, Want: 3, Asks: []fleet.Ask{{Budget: "b", Total: 3, Rate: 2}}})
 			fence = st.Fence
 			return fmt.Sprint(st.Fence.Generation, st.Beats, st.Own, st.Grants), err
 		}},
 		{"Journal.Commit with a fence", func(ctx context.Context) (any, error) {
 			b := &detect.Batch{Fence: fence, Events: []deliver.Event{newEvent(one, "2", "log")}, DeliverBy: start}
-			err := s.Journal().Commit(ctx, []*detect.Batch{b})
+			err := s.Ports().Journal.Commit(ctx, []*detect.Batch{b})
 			return fmt.Sprint(b.Events[0].Seq, endpointsOf(b.Deliveries)), err
 		}},
-		{"Members.Leave", func(ctx context.Context) (any, error) { return nil, s.Members().Leave(ctx, fence) }},
+		{"Members.Leave", func(ctx context.Context) (any, error) { return nil, s.Ports().Members.Leave(ctx, fence) }},
 	}
 }
 
@@ -94,8 +98,8 @@ func furnish(t testing.TB, s *redisstore.Store) {
 	t.Helper()
 	bind(t, s, source("acme", "src"), "kept")
 	commit(t, s, newEvent(source("acme", "src"), "0"))
-	must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
-	must(t, s.Ledger().Reserve(t.Context(), billing.Reservation{ID: "kept", Owner: "acme", Amount: 4}))
+	must(t, s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
+	must(t, s.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: "kept", Owner: "acme", Amount: 4}))
 }
 
 // ofStores matches what is different for each store: its answers, its line in the list of
@@ -165,17 +169,17 @@ func TestAConnectionOutOfStepIsNoticed(t *testing.T) {
 // long after its call has ended or was tried again.
 func TestARequestThatWasOvertakenIsRefused(t *testing.T) {
 	s, l, server := openLinked(t, redisstore.Options{})
-	must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
+	must(t, s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
 	ds := commit(t, s, newEvent(acme, "1", "log")).Deliveries
 	claim(t, s, 1)
-	must(t, s.Outbox().Settle(t.Context(), deliver.Settlement{DeliveryID: ds[0].ID, Due: start})) // gives the claim back
+	must(t, s.Ports().Outbox.Settle(t.Context(), deliver.Settlement{DeliveryID: ds[0].ID, Due: start})) // gives the claim back
 	late := l.captured()
 	if reply := resend(t, server.Addr(), late); !strings.HasPrefix(reply, "*1") {
 		t.Errorf("the same request again gives %q: want its answer", reply)
 	}
 	for i := range 100 { // slots are used in turn
 		claim(t, s, 1)
-		must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 1}))
+		must(t, s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 1}))
 	}
 	before := server.Dump()
 	if reply := resend(t, server.Addr(), late); !strings.Contains(reply, "came too late") {
@@ -218,7 +222,7 @@ func TestRetries(t *testing.T) {
 		t.Run(row.message, func(t *testing.T) {
 			s, server, _ := open(t, redisstore.Options{})
 			server.Server().SetPreHook(failFirst(3, row.message))
-			err := s.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1})
+			err := s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1})
 			if row.again {
 				must(t, err)
 				want(t, "retries", s.Stats().Retries, 3)
@@ -245,18 +249,18 @@ func TestWhatIsUnknownAfterRetryFor(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			s, l, server := openLinked(t, redisstore.Options{RetryFor: 50 * time.Millisecond})
 			row.break_(l, server.Server())
-			err := s.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1})
+			err := s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1})
 			if err == nil || errors.Is(err, redisstore.ErrUnknown) != row.unknown {
 				t.Errorf("error = %v, want ErrUnknown: %v", err, row.unknown)
 			}
-			_, err = s.Ledger().Balance(t.Context(), "acme")
+			_, err = s.Ports().Ledger.Balance(t.Context(), "acme")
 			if err == nil || errors.Is(err, redisstore.ErrUnknown) {
 				t.Errorf("error of a call that reads = %v, want one other than ErrUnknown", err)
 			}
 			l.set(nil)
 			server.Server().SetPreHook(nil)
-			must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1}))
-			b, err := s.Ledger().Balance(t.Context(), "acme")
+			must(t, s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1}))
+			b, err := s.Ports().Ledger.Balance(t.Context(), "acme")
 			must(t, err)
 			want(t, "balance", b.Available, 1)
 		})
@@ -286,11 +290,11 @@ func TestACallUnderWayEndsWithItsContext(t *testing.T) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(t.Context(), wait)
 		defer cancel()
-		err = s.Ledger().Append(ctx, billing.Entry{ID: "e", Owner: "acme", Amount: 1})
+		err = s.Ports().Ledger.Append(ctx, billing.Entry{ID: "e", Owner: "acme", Amount: 1})
 	}
 	wantErr(t, err, context.DeadlineExceeded)
 	wantErr(t, err, redisstore.ErrUnknown)
-	_, err = s.Ledger().Balance(ctx, "acme")
+	_, err = s.Ports().Ledger.Balance(ctx, "acme")
 	wantErr(t, err, context.DeadlineExceeded)
 }
 
@@ -301,7 +305,7 @@ func TestCloseCutsCallsShort(t *testing.T) {
 	reached := hang(t, server.Server())
 	done := make(chan error)
 	go func() {
-		done <- s.Ledger().Append(context.Background(), billing.Entry{ID: "e", Owner: "acme", Amount: 1})
+		done <- s.Ports().Ledger.Append(context.Background(), billing.Entry{ID: "e", Owner: "acme", Amount: 1})
 	}()
 	<-reached
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

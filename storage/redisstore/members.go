@@ -17,10 +17,6 @@ import (
 // members implements fleet.Members.
 type members struct{ s *Store }
 
-// Members returns the members of the fleet. Leases expire by the server's clock, or by
-// Options.Now if that is set.
-func (s *Store) Members() fleet.Members { return members{s} }
-
 // clock returns the time of Options.Now in microseconds since 1970, or "" to use the server's
 // clock.
 func clock(s *Store) string {
@@ -36,15 +32,15 @@ func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
 	node = appendField(node, float(n.Weight))
 	node = appendField(node, n.Fingerprint)
 	node = appendField(node, "")
-	out, err := m.s.run(ctx, "members_join", "", clock(m.s), term, n.Lease.Microseconds(), node, n.Name, n.Seen, newEpoch())
+	out, err := m.s.run(ctx, "members_join", clock(m.s), term, n.Lease.Microseconds(), node, n.Name, n.Seen, newEpoch())
 	return decodeState(out, err, term)
 }
 
 func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 	asks := slices.Clone(b.Asks)
 	slices.Reverse(asks) // the last ask for a budget counts
-	args := append(make([]any, 0, 13+len(b.Suspects)+3*len(asks)), clock(m.s), b.Fence.Term, b.Fence.Generation,
-		bitsOf(b.Give), b.Want, float(b.Weight), hex(b.Applied), b.Says, b.Seen, flag(b.Lost), newEpoch(), len(b.Suspects))
+	args := append(make([]any, 0, 12+len(b.Suspects)+3*len(asks)), clock(m.s), b.Fence.Term, b.Fence.Generation,
+		bitsOf(b.Give), b.Want, float(b.Weight), b.Says, b.Seen, flag(b.Lost), newEpoch(), len(b.Suspects))
 	for _, term := range b.Suspects {
 		args = append(args, term)
 	}
@@ -57,17 +53,17 @@ func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 		}
 	}
 	args[count] = len(args) - count - 1
-	out, err := m.s.run(ctx, "members_beat", "", args...)
+	out, err := m.s.run(ctx, "members_beat", args...)
 	return decodeState(out, err, b.Fence.Term)
 }
 
 func (m members) Leave(ctx context.Context, f fleet.Fence) error {
-	_, err := m.s.run(ctx, "members_leave", "", f.Term)
+	_, err := m.s.run(ctx, "members_leave", f.Term)
 	return err
 }
 
 func (m members) Look(ctx context.Context) (fleet.State, error) {
-	out, err := m.s.run(ctx, "members_look", "", clock(m.s))
+	out, err := m.s.run(ctx, "members_look", clock(m.s))
 	return decodeState(out, err, "")
 }
 
@@ -104,11 +100,11 @@ func partsOf(bits string) (set fleet.Set) {
 
 // Offsets of the parts of a stored term: see lua/members.lua.
 const (
-	atLease   = stampLen
-	atBeats   = 2 * stampLen
-	atApplied = 3 * stampLen
-	atParts   = 4*stampLen + 4
-	atGrants  = atParts + fleet.Parts/8
+	atLease  = stampLen
+	atBeats  = 2 * stampLen
+	atCount  = 3 * stampLen
+	atParts  = atCount + 4
+	atGrants = atParts + fleet.Parts/8
 )
 
 // decodeState decodes the state that lua/members.lua returns. term is the caller's term, or "" for
@@ -120,13 +116,13 @@ func decodeState(out []any, err error, term string) (st fleet.State, _ error) {
 	if text(out[0]) == "fenced" {
 		return st, fleet.ErrFenced
 	}
-	if len(out) != 5 || len(list(out[3])) != 3 {
+	if len(out) != 5 || len(list(out[3])) != 2 {
 		return st, errRecord
 	}
 	now := text(out[1])
 	terms, counts := list(out[2]), list(out[3])
-	var errs [4]error
-	for i, into := range []*uint64{&st.Feed, &st.Beats, &st.Epoch, &st.Fence.Generation} {
+	var errs [3]error
+	for i, into := range []*uint64{&st.Beats, &st.Epoch, &st.Fence.Generation} {
 		*into, errs[i] = strconv.ParseUint(text(append(counts, out[4])[i]), 10, 64)
 	}
 	st.Free = fleet.Parts
@@ -155,12 +151,11 @@ func decodeMember(term, stored, now string) (fleet.Member, error) {
 	if errF != nil || rest != "" {
 		return m, errRecord
 	}
-	var errs [4]error
+	var errs [3]error
 	var lease uint64
 	lease, errs[0] = fromHex(stored[atLease:atBeats])
-	m.Beats, errs[1] = fromHex(stored[atBeats:atApplied])
-	m.Applied, errs[2] = fromHex(stored[atApplied : atApplied+stampLen])
-	m.Node.Weight, errs[3] = strconv.ParseFloat(weight, 64)
+	m.Beats, errs[1] = fromHex(stored[atBeats:atCount])
+	m.Node.Weight, errs[2] = strconv.ParseFloat(weight, 64)
 	m.Node.Lease = time.Duration(lease) * time.Microsecond
 	m.Says = []byte(says)
 	m.Grants = make(map[string]float64)

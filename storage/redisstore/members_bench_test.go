@@ -28,7 +28,7 @@ func BenchmarkBeat(b *testing.B) {
 	const nodes = 100
 	var states []fleet.State
 	for i := range nodes {
-		st, err := store.Members().Join(b.Context(), fleet.Node{Name: fmt.Sprintf("node-%d.example.com", i), Weight: 1, Lease: time.Hour, Fingerprint: "0123456789abcdef"})
+		st, err := store.Ports().Members.Join(b.Context(), fleet.Node{Name: fmt.Sprintf("node-%d.example.com", i), Weight: 1, Lease: time.Hour, Fingerprint: "0123456789abcdef"})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func BenchmarkBeat(b *testing.B) {
 	beat := func(i int) {
 		st := &states[i%nodes]
 		want := fleet.Parts / nodes
-		next, err := store.Members().Beat(b.Context(), fleet.Beat{Fence: st.Fence, Want: want, Weight: 1, Seen: st.Beats, Says: []byte("123.4"),
+		next, err := store.Ports().Members.Beat(b.Context(), fleet.Beat{Fence: st.Fence, Want: want, Weight: 1, Seen: st.Beats, Says: []byte("123.4"),
 			Asks: []fleet.Ask{{Budget: "", Total: 100, Rate: 1}}})
 		if err != nil {
 			b.Fatal(err)

@@ -22,9 +22,9 @@ func shownState(st fleet.State, err error, names map[string]string) string {
 		return err.Error()
 	}
 	var b strings.Builder
-	fmt.Fprintln(&b, names[st.Fence.Term], st.Fence.Generation, st.Own, st.Lease, st.Grants, st.Free, st.Feed, st.Beats, st.Epoch != 0)
+	fmt.Fprintln(&b, names[st.Fence.Term], st.Fence.Generation, st.Own, st.Lease, st.Grants, st.Free, st.Beats, st.Epoch != 0)
 	for _, m := range st.Members {
-		fmt.Fprintf(&b, "%s %+v %v %v %d %v %d %q\n", names[m.Term], m.Node, m.Parts, m.Grants, m.Beats, m.Over, m.Applied, m.Says)
+		fmt.Fprintf(&b, "%s %+v %v %v %d %v %q\n", names[m.Term], m.Node, m.Parts, m.Grants, m.Beats, m.Over, m.Says)
 	}
 	return b.String()
 }
@@ -35,8 +35,8 @@ func TestTermsAreThoseOfAnotherStore(t *testing.T) {
 	t.Parallel()
 	s, _, clock := open(t, redisstore.Options{})
 	model := memory.New(memory.Options{Now: clock.Now})
-	stores := []fleet.Members{s.Members(), model.Members()}
-	journals := []detect.Journal{s.Journal(), model.Journal()}
+	stores := []fleet.Members{s.Ports().Members, model.Ports().Members}
+	journals := []detect.Journal{s.Ports().Journal, model.Ports().Journal}
 	rnd := rand.New(rand.NewPCG(3, 4))
 	ctx := t.Context()
 	names := map[string]string{"": "nobody", "unknown": "unknown"} // of terms
@@ -87,7 +87,7 @@ func TestTermsAreThoseOfAnotherStore(t *testing.T) {
 				}
 				err = journals[i].Commit(ctx, []*detect.Batch{{Fence: f, Cursor: &detect.Cursor{Target: "t"}}})
 			default:
-				b := fleet.Beat{Fence: own[i], Give: give, Want: wanted, Weight: node.Weight, Applied: uint64(step), Seen: had, Lost: lost, Asks: ask, Says: []byte(node.Fingerprint)}
+				b := fleet.Beat{Fence: own[i], Give: give, Want: wanted, Weight: node.Weight, Seen: had, Lost: lost, Asks: ask, Says: []byte(node.Fingerprint)}
 				b.Fence.Generation += older - uint64(step%2)*2*older // one ahead or behind
 				for _, other := range nodes[:suspects] {
 					if f := fences[other]; f != nil {
@@ -119,7 +119,7 @@ func TestTermsAreThoseOfAnotherStore(t *testing.T) {
 
 func join(t *testing.T, s *redisstore.Store, name string, lease time.Duration) fleet.State {
 	t.Helper()
-	st, err := s.Members().Join(t.Context(), fleet.Node{Name: name, Weight: 1, Lease: lease})
+	st, err := s.Ports().Members.Join(t.Context(), fleet.Node{Name: name, Weight: 1, Lease: lease})
 	must(t, err)
 	return st
 }
@@ -133,19 +133,19 @@ func TestLeasesGoByTheServersClock(t *testing.T) {
 	server.SetTime(start)
 	one := join(t, s, "one", 10*time.Second)
 	alone := func() error {
-		return s.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "t"}}})
+		return s.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "t"}}})
 	}
 	server.SetTime(start.Add(10*time.Second - time.Microsecond))
-	st, err := s.Members().Look(t.Context())
+	st, err := s.Ports().Members.Look(t.Context())
 	must(t, err)
 	want(t, "over before its end", st.Members[0].Over, false)
 	wantErr(t, alone(), fleet.ErrShared)
 	server.SetTime(start.Add(10 * time.Second))
-	st, err = s.Members().Look(t.Context())
+	st, err = s.Ports().Members.Look(t.Context())
 	must(t, err)
 	want(t, "over at its end", st.Members[0].Over, true)
 	must(t, alone())
-	_, err = s.Members().Beat(t.Context(), fleet.Beat{Fence: one.Fence})
+	_, err = s.Ports().Members.Beat(t.Context(), fleet.Beat{Fence: one.Fence})
 	wantErr(t, err, fleet.ErrFenced)
 	want(t, "terms are left", server.Exists("{streamwatch}:members"), false)
 }

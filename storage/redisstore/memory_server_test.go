@@ -13,8 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
@@ -71,9 +70,9 @@ func TestServerOutOfMemory(t *testing.T) {
 		need(t, commitOne(t.Context(), s, "acme", fmt.Sprint("before", i)))
 	}
 	for _, id := range []string{"to be committed", "to be released"} {
-		need(t, s.Ledger().Reserve(t.Context(), billing.Reservation{ID: id, Owner: "acme", Amount: 5}))
+		need(t, s.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: id, Owner: "acme", Amount: 5}))
 	}
-	claimed, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: time.Now(), Lease: time.Hour, Limit: 5})
+	claimed, err := s.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: time.Now(), Lease: time.Hour, Limit: 5})
 	need(t, err)
 
 	for _, c := range serverWrites(s, claimed) {
@@ -109,58 +108,56 @@ type serverWrite struct {
 // serverWrites returns calls that write something if they are made in this order.
 func serverWrites(s storage.Store, claimed []deliver.Delivery) []serverWrite {
 	src := sourceNamed("acme", "of acme")
-	endpoint := deliver.Endpoint{ID: "e", Source: src, URL: "https://example.com", Status: deliver.EndpointActive}
+	key := record.Key{Kind: record.Monitor, ID: src.ID}
 	return []serverWrite{
-		{"Monitors.Create", func(ctx context.Context) error {
-			return s.Monitors().Create(ctx, monitor.Monitor{ID: "m", Owner: "acme", Name: "n"})
+		{"Records.Apply", func(ctx context.Context) error {
+			m := record.Record{Key: key, Owner: "acme", Name: "n", Data: []byte("{}")}
+			e := record.Record{Key: record.Key{Kind: record.Endpoint, ID: "e"}, Owner: "acme", Parent: key, Status: "active", Data: []byte("{}")}
+			_, err := s.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{m, e}})
+			return err
 		}},
-		{"Monitors.Update", func(ctx context.Context) error {
-			return s.Monitors().Update(ctx, monitor.Monitor{ID: "m", Owner: "acme", Name: "other"})
+		{"Records.Apply that replaces", func(ctx context.Context) error {
+			m := record.Record{Key: key, Owner: "acme", Name: "other", Version: 1, Data: []byte("{}")}
+			_, err := s.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{m}})
+			return err
 		}},
-		{"Monitors.Delete", func(ctx context.Context) error { return s.Monitors().Delete(ctx, "acme", "m") }},
-		{"Rules.Create", func(ctx context.Context) error {
-			return s.Rules().Create(ctx, rule.Rule{ID: "r", Owner: "acme", Tag: "t"})
-		}},
-		{"Rules.Update", func(ctx context.Context) error {
-			return s.Rules().Update(ctx, rule.Rule{ID: "r", Owner: "acme", Tag: "other"})
-		}},
-		{"Rules.Delete", func(ctx context.Context) error { return s.Rules().Delete(ctx, "acme", "r") }},
-		{"Endpoints.Create", func(ctx context.Context) error { return s.Endpoints().Create(ctx, endpoint) }},
-		{"Endpoints.Update", func(ctx context.Context) error {
-			changed := endpoint
-			changed.URL += "/changed"
-			return s.Endpoints().Update(ctx, changed)
+		{"State.Swap", func(ctx context.Context) error {
+			_, err := s.Ports().State.Swap(ctx, record.Name{Space: "s", Owner: "acme"}, 0, []byte("x"), time.Hour)
+			return err
 		}},
 		{"Journal.Commit", func(ctx context.Context) error {
-			return s.Journal().Commit(ctx, []*detect.Batch{{
+			return s.Ports().Journal.Commit(ctx, []*detect.Batch{{
 				Cursor: &detect.Cursor{Target: "src00", UserID: "1"}, DeliverBy: time.Now(),
 				Events:  []deliver.Event{postOf(src, "new", "log")},
 				Charges: []billing.Entry{{ID: "charge", Owner: "acme", Amount: -1}},
 			}})
 		}},
-		{"Endpoints.Delete", func(ctx context.Context) error { return s.Endpoints().Delete(ctx, "acme", "e") }},
+		{"Records.Apply that deletes", func(ctx context.Context) error {
+			_, err := s.Ports().Records.Apply(ctx, record.Change{Delete: []record.Ref{{Key: key, Owner: "acme"}}})
+			return err
+		}},
 		{"Outbox.Claim", func(ctx context.Context) error {
-			ds, err := s.Outbox().Claim(ctx, deliver.ClaimRequest{Now: time.Now(), Lease: time.Hour, Limit: 3})
+			ds, err := s.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: time.Now(), Lease: time.Hour, Limit: 3})
 			if err == nil && len(ds) != 3 {
 				err = fmt.Errorf("claimed %d, want 3", len(ds))
 			}
 			return err
 		}},
 		{"Outbox.Settle", func(ctx context.Context) error {
-			return s.Outbox().Settle(ctx,
+			return s.Ports().Outbox.Settle(ctx,
 				deliver.Settlement{DeliveryID: claimed[0].ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateDelivered},
 				deliver.Settlement{DeliveryID: claimed[1].ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateRetrying, Due: time.Now()})
 		}},
 		{"Ledger.Append", func(ctx context.Context) error {
-			return s.Ledger().Append(ctx, billing.Entry{ID: "a", Owner: "acme", Amount: 1}, billing.Entry{ID: "b", Owner: "acme", Amount: -1})
+			return s.Ports().Ledger.Append(ctx, billing.Entry{ID: "a", Owner: "acme", Amount: 1}, billing.Entry{ID: "b", Owner: "acme", Amount: -1})
 		}},
 		{"Ledger.Reserve", func(ctx context.Context) error {
-			return s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 7})
+			return s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 7})
 		}},
 		{"Ledger.Commit", func(ctx context.Context) error {
-			return s.Ledger().Commit(ctx, "to be committed", billing.Entry{Kind: billing.KindRequest})
+			return s.Ports().Ledger.Commit(ctx, "to be committed", billing.Entry{Kind: billing.KindRequest})
 		}},
-		{"Ledger.Release", func(ctx context.Context) error { return s.Ledger().Release(ctx, "to be released") }},
+		{"Ledger.Release", func(ctx context.Context) error { return s.Ports().Ledger.Release(ctx, "to be released") }},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 const (
 	// dataVersion is the version of the data; any other is refused.
-	dataVersion = 1
+	dataVersion = 2
 	dataMark    = "streamwatch "
 	// oldestServer is the oldest supported major version of Redis. Since 7.0 the errors of scripts
 	// have codes, which tell whether a call may be tried again.
@@ -75,7 +75,7 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 	case err != nil:
 		return fmt.Errorf("redisstore: open: %w", err)
 	}
-	out, err := s.run(ctx, "open", "", dataMark+strconv.Itoa(dataVersion), callSlots, stamp(s.opts.Now()))
+	out, err := s.run(ctx, "open", dataMark+strconv.Itoa(dataVersion), callSlots, stamp(s.opts.Now()))
 	if err != nil {
 		if strings.Contains(err.Error(), "WRONGTYPE") {
 			return fmt.Errorf("%w: key %sversion is no text", ErrForeign, s.prefix)
@@ -83,7 +83,10 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 		return err
 	}
 	mark, _ := out[0].(string)
-	return checkMark(mark)
+	if err := checkMark(mark); err != nil || text(out[1]) == "" {
+		return err
+	}
+	return s.endDeliveries(ctx)
 }
 
 // look checks the server that has the store's slot. refusal says why the server cannot be used. err

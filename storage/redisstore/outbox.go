@@ -46,7 +46,7 @@ func (o outbox) claim(ctx context.Context, r *deliver.ClaimRequest) ([]deliver.D
 	for _, id := range r.Skip {
 		args = append(args, laneOf(id))
 	}
-	out, err := o.s.run(ctx, "outbox_claim", "", args...)
+	out, err := o.s.run(ctx, "outbox_claim", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,12 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 		}
 		args = append(args, st.DeliveryID, stateLetters[st.State], stamp(st.Due), hex(uint64(st.Attempt.N)), st.Wait.Milliseconds(), appendAttempt(st.Attempt))
 	}
-	_, err := o.s.run(ctx, "outbox_settle", "", args...)
+	_, err := o.s.run(ctx, "outbox_settle", args...)
 	return err
 }
 
 func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
-	out, err := o.s.run(ctx, "outbox_next", "", digitsOf(parts))
+	out, err := o.s.run(ctx, "outbox_next", digitsOf(parts))
 	if err != nil || text(out[0]) == "" {
 		return time.Time{}, false, err
 	}
@@ -117,7 +117,7 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 // reach returns an error if the server cannot be reached. It makes a call that reads almost
 // nothing.
 func (s *Store) reach(ctx context.Context) error {
-	_, err := s.run(ctx, "outbox_next", "", "")
+	_, err := s.run(ctx, "outbox_next", "")
 	return err
 }
 

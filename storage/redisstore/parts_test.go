@@ -54,7 +54,7 @@ func TestClaimsByPartAreThoseOfAnotherStore(t *testing.T) {
 			due := now.Add(time.Duration(rnd.IntN(3)) * time.Microsecond)
 			for i, s := range stores {
 				b := &detect.Batch{Events: append([]deliver.Event(nil), evs...), DeliverBy: due}
-				must(t, s.Journal().Commit(ctx, []*detect.Batch{b}))
+				must(t, s.Ports().Journal.Commit(ctx, []*detect.Batch{b}))
 				for _, d := range b.Deliveries {
 					if i == 0 {
 						open = append(open, d.ID)
@@ -67,7 +67,7 @@ func TestClaimsByPartAreThoseOfAnotherStore(t *testing.T) {
 				r.Skip = append(r.Skip, deliver.HandlerEndpoint(ids[rnd.IntN(len(ids))]))
 			}
 			for i, s := range stores {
-				ds, err := s.Outbox().Claim(ctx, r)
+				ds, err := s.Ports().Outbox.Claim(ctx, r)
 				must(t, err)
 				for _, d := range ds {
 					shown[i] += fmt.Sprintln(d.ID, d.EndpointID, d.Due)
@@ -90,13 +90,13 @@ func TestClaimsByPartAreThoseOfAnotherStore(t *testing.T) {
 				ss = append(ss, st)
 			}
 			for _, s := range stores {
-				must(t, s.Outbox().Settle(ctx, ss...))
+				must(t, s.Ports().Outbox.Settle(ctx, ss...))
 			}
 		}
 		clock.Advance(time.Duration(rnd.IntN(2000)) * time.Microsecond)
 		for i, s := range stores {
 			for _, parts := range []*fleet.Set{nil, parts} {
-				next, ok, err := s.Outbox().NextDue(ctx, parts)
+				next, ok, err := s.Ports().Outbox.NextDue(ctx, parts)
 				must(t, err)
 				shown[i] += fmt.Sprintln("next", next.UTC(), ok)
 			}
@@ -109,7 +109,7 @@ func TestClaimsByPartAreThoseOfAnotherStore(t *testing.T) {
 		t.Errorf("%d deliveries were claimed: the test shows too little", claimed)
 	}
 	for _, id := range open {
-		must(t, s.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: id, Attempt: &deliver.Attempt{N: 2}, State: deliver.StateFailed}))
+		must(t, s.Ports().Outbox.Settle(ctx, deliver.Settlement{DeliveryID: id, Attempt: &deliver.Attempt{N: 2}, State: deliver.StateFailed}))
 	}
 	for _, key := range []string{"queue", "lanes", "turns"} {
 		if server.Exists("{streamwatch}:" + key) {

@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // plan is a commit, prepared before its script runs. It includes deliveries to the endpoints that
@@ -18,8 +19,8 @@ import (
 type plan struct {
 	now     time.Time
 	sources index[sourceName]
-	bound   []binding // the sources that have endpoints
-	unbound []sourceName
+	bound   []binding // the lists of endpoints that are not empty
+	unbound []string  // the fields of the other lists
 	owners  index[string]
 	events  []planned
 	runs    []run
@@ -46,13 +47,16 @@ type run struct{ owner, ids, size, deliveries int }
 // longestRun equals LONGEST in lua/runs.lua.
 const longestRun = 64
 
-type sourceName struct{ owner, id string }
-
-// binding lists the endpoints bound to a source. ids has a field for the id of each.
-type binding struct {
-	source sourceName
-	ids    string
+type sourceName struct {
+	owner string
+	record.Key
 }
+
+// list returns the field of journal that lists the endpoints bound to a source.
+func (n sourceName) list() string { return "b" + escaped(n.owner) + keyText(n.Key) }
+
+// binding is a list of endpoints bound to a source. ids has a field for the id of each.
+type binding struct{ field, ids string }
 
 // index numbers distinct names, counting from 0. Looking up the previous name again is fast.
 type index[T comparable] struct {
@@ -108,16 +112,16 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 		}
 		for i := range b.Events {
 			ev := &b.Events[i]
-			source, isNew := p.sources.of(sourceName{ev.Source.Owner, ev.Source.ID})
+			source, isNew := p.sources.of(sourceName{ev.Source.Owner, record.Key{Kind: record.Kind(ev.Source.Kind), ID: ev.Source.ID}})
 			if isNew {
-				name := p.sources.names[source]
-				bound := s.bound.get(name)
-				endpoints = append(endpoints, splitFields(bound))
+				field := p.sources.names[source].list()
+				bound := s.bound.get(field)
 				if bound != "" {
-					p.bound = append(p.bound, binding{name, bound})
+					p.bound = append(p.bound, binding{field, bound})
 				} else {
-					p.unbound = append(p.unbound, name)
+					p.unbound = append(p.unbound, field)
 				}
+				endpoints = append(endpoints, splitFields(bound))
 			}
 			owner, _ := p.owners.of(ev.Source.Owner)
 			p.add(planned{p: p, ev: ev}, owner, endpoints[source], b)
@@ -179,13 +183,13 @@ func deliveriesOf(ev *deliver.Event, endpoints []string, b *detect.Batch) []deli
 	return ds
 }
 
-// asked returns the sources in the order in which the script reads their bound endpoints.
-func (p *plan) asked() []sourceName {
-	names := make([]sourceName, 0, len(p.bound)+len(p.unbound))
+// asked returns the fields of the lists of endpoints in the order in which the script reads them.
+func (p *plan) asked() []string {
+	fields := make([]string, 0, len(p.bound)+len(p.unbound))
 	for i := range p.bound {
-		names = append(names, p.bound[i].source)
+		fields = append(fields, p.bound[i].field)
 	}
-	return append(names, p.unbound...)
+	return append(fields, p.unbound...)
 }
 
 // distinct reports whether all events have different ids.
@@ -261,36 +265,36 @@ func (p *plan) applyReply(batches []*detect.Batch, answer []any) error {
 	return nil
 }
 
-// bindings caches the endpoints bound to each source in the stored form: a field for the id of each
-// active endpoint, in order of creation. The cache may be out of date. The script of a commit
+// bindings caches the lists of endpoints bound to sources in the stored form: a field for the id of
+// each active endpoint, in order of creation. The cache may be out of date. The script of a commit
 // checks it.
 type bindings struct {
 	mu sync.Mutex
-	of map[sourceName]string
+	of map[string]string
 }
 
-// maxBindings is the maximum number of cached sources. When it is exceeded, the cache is emptied.
+// maxBindings is the maximum number of cached lists. When it is exceeded, the cache is emptied.
 const maxBindings = 20_000
 
-func newBindings() *bindings { return &bindings{of: make(map[sourceName]string)} }
+func newBindings() *bindings { return &bindings{of: make(map[string]string)} }
 
-func (b *bindings) get(source sourceName) string {
+func (b *bindings) get(field string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.of[source]
+	return b.of[field]
 }
 
-func (b *bindings) learn(sources []sourceName, bound []any) {
+func (b *bindings) learn(fields []string, bound []any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.of)+len(sources) > maxBindings {
+	if len(b.of)+len(fields) > maxBindings {
 		clear(b.of)
 	}
-	for i, source := range sources {
+	for i, field := range fields {
 		if v := text(bound[i]); v != "" {
-			b.of[source] = v
+			b.of[field] = v
 		} else {
-			delete(b.of, source)
+			delete(b.of, field)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
@@ -18,14 +19,14 @@ func TestAnswersAreKeptByCallsThatWriteNothing(t *testing.T) {
 		call func(*testing.T, *redisstore.Store)
 	}{
 		{"a claim of nothing", func(t *testing.T, s *redisstore.Store) {
-			_, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: start, Lease: time.Minute, Limit: 1})
+			_, err := s.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: start, Lease: time.Minute, Limit: 1})
 			must(t, err)
 		}},
 		{"a refusal", func(t *testing.T, s *redisstore.Store) {
-			wantErr(t, s.Monitors().Delete(t.Context(), "acme", "none"), monitor.ErrNotFound)
+			wantErr(t, roles.Monitors(s.Ports().Records).Delete(t.Context(), "acme", "none"), monitor.ErrNotFound)
 		}},
 		{"a commit", func(t *testing.T, s *redisstore.Store) {
-			must(t, s.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "t"}}}))
+			must(t, s.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "t"}}}))
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

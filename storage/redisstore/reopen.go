@@ -13,7 +13,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 	for _, id := range r.IDs {
 		args = append(args, id)
 	}
-	out, err := o.s.run(ctx, "outbox_reopen", "", args...)
+	out, err := o.s.run(ctx, "outbox_reopen", args...)
 	if err != nil {
 		return 0, err
 	}

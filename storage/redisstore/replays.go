@@ -41,7 +41,7 @@ func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 	if r.State != deliver.ReplayRunning {
 		state = "d"
 	}
-	err = replayError(rs.s.run(ctx, "replays_start", "", r.EndpointID, escaped(r.Owner), escaped(r.Owner), r.ID, state,
+	err = replayError(rs.s.run(ctx, "replays_start", r.EndpointID, escaped(r.Owner), escaped(r.Owner), r.ID, state,
 		r.Cursor, r.Last, r.Created, r.Reopened, r.Left, r.Removed, stamp(r.Due), stamp(r.UpdatedAt), fixed))
 	if errors.Is(err, deliver.ErrReplayNotFound) {
 		return deliver.ErrEndpointNotFound
@@ -50,7 +50,7 @@ func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 }
 
 func (rs replays) Get(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
-	out, err := rs.s.run(ctx, "replays_get", "", endpointID, escaped(owner))
+	out, err := rs.s.run(ctx, "replays_get", endpointID, escaped(owner))
 	if err := replayError(out, err); err != nil {
 		return deliver.Replay{}, err
 	}
@@ -83,7 +83,7 @@ func decodeReplay(stored string) (r deliver.Replay, err error) {
 }
 
 func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deliver.Replay, error) {
-	out, err := rs.s.run(ctx, "replays_running", "", stamp(now), max(limit, 0))
+	out, err := rs.s.run(ctx, "replays_running", stamp(now), max(limit, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 		events[ev.ID] = ev
 		args = append(args, ev.Seq, ev.ID, deliver.DeliveryID(ev.ID, r.EndpointID), appendDelivery(ev, owner, lane, ev.CommittedAt))
 	}
-	out, err := rs.s.run(ctx, "replays_step", "", args...)
+	out, err := rs.s.run(ctx, "replays_step", args...)
 	if err := replayError(out, err); err != nil {
 		return deliver.Replay{}, nil, err
 	}
@@ -151,7 +151,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 // next returns the owner's next events: those with numbers above after and up to last, at most as
 // many as one script returns. stop is the last number that the script looked at.
 func (l deliveryLog) next(ctx context.Context, owner string, after, last uint64) (evs []deliver.Event, stop uint64, err error) {
-	out, err := l.s.run(ctx, "log_events", "", escaped(owner), after+1, eventChunk)
+	out, err := l.s.run(ctx, "log_events", escaped(owner), after+1, eventChunk)
 	if err != nil {
 		return nil, 0, err
 	}

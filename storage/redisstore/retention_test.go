@@ -82,10 +82,10 @@ func TestRetention(t *testing.T) {
 			s, _, c := open(t, row.opts)
 			h := &history{T: t, s: s, c: c}
 			row.do(h)
-			must(t, s.Outbox().Settle(t.Context())) // removes what is too old or too many
+			must(t, s.Ports().Outbox.Settle(t.Context())) // removes what is too old or too many
 			want(t, "events", logged(t, s, "acme", 0), row.want)
 			for _, d := range h.ds {
-				_, err := s.Log().Delivery(t.Context(), "acme", d.ID)
+				_, err := s.Ports().Log.Delivery(t.Context(), "acme", d.ID)
 				var gone error
 				if !strings.Contains(" "+row.want+" ", ":"+d.Event.TweetID+" ") {
 					gone = deliver.ErrDeliveryNotFound
@@ -112,7 +112,7 @@ func TestIDsOfRemovedEventsStayKnown(t *testing.T) {
 
 func TestIDsOfEntriesAndReservationsStayKnown(t *testing.T) {
 	s, _, c := open(t, redisstore.Options{MaxEntries: 1, IDRetention: time.Hour})
-	ctx, l := t.Context(), s.Ledger()
+	ctx, l := t.Context(), s.Ports().Ledger
 	for i := range 5 {
 		must(t, l.Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 1}))
 	}
@@ -147,17 +147,17 @@ func TestEventsAcrossHoles(t *testing.T) {
 			evs = append(evs, newEvent(acme, fmt.Sprint(i, "-", k)))
 		}
 		commit(t, s, evs...)
-		must(t, s.Outbox().Settle(t.Context()))
+		must(t, s.Ports().Outbox.Settle(t.Context()))
 	}
 	last := commit(t, s, newEvent(acme, "last", "a"))
 	for range 60 {
-		must(t, s.Outbox().Settle(t.Context()))
+		must(t, s.Ports().Outbox.Settle(t.Context()))
 	}
 	want(t, "all", logged(t, s, "acme", 0), "1:open 3002:last")
 	want(t, "after the first", logged(t, s, "acme", 1), "3002:last")
 	settle(t, s, claim(t, s, 1)...)
 	for range 60 {
-		must(t, s.Outbox().Settle(t.Context()))
+		must(t, s.Ports().Outbox.Settle(t.Context()))
 	}
 	want(t, "with the first removed, too", logged(t, s, "acme", 0), "3002:last")
 	settle(t, s, last.Deliveries...)
@@ -171,7 +171,7 @@ func TestEventsAcrossHoles(t *testing.T) {
 
 func TestTotalsStayWhenEntriesGo(t *testing.T) {
 	s, _, _ := open(t, redisstore.Options{MaxEntries: 1})
-	ctx, l := t.Context(), s.Ledger()
+	ctx, l := t.Context(), s.Ports().Ledger
 	src := billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "r1"}
 	for i := range 5 {
 		must(t, l.Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Kind: src.Kind, SourceID: src.ID, Amount: 10}))
@@ -194,8 +194,8 @@ func TestTotalsOfManySources(t *testing.T) {
 		sources = append(sources, src)
 		entries = append(entries, billing.Entry{ID: src.ID, Owner: "acme", Kind: src.Kind, SourceID: src.ID, Amount: billing.Credits(i)})
 	}
-	must(t, s.Ledger().Append(t.Context(), entries...))
-	totals, err := s.Ledger().Totals(t.Context(), sources...)
+	must(t, s.Ports().Ledger.Append(t.Context(), entries...))
+	totals, err := s.Ports().Ledger.Totals(t.Context(), sources...)
 	must(t, err)
 	for i, total := range totals {
 		if total != billing.Credits(i) {

@@ -30,7 +30,7 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 	removeAll := func() {
 		for range 6 {
 			for _, s := range stores {
-				must(t, s.Outbox().Settle(ctx))
+				must(t, s.Ports().Outbox.Settle(ctx))
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 		var made [2]string
 		for i, s := range stores {
 			b := &detect.Batch{Events: append([]deliver.Event(nil), evs...), DeliverBy: clock.Now()}
-			must(t, s.Journal().Commit(ctx, []*detect.Batch{b}))
+			must(t, s.Ports().Journal.Commit(ctx, []*detect.Batch{b}))
 			for _, ev := range b.Events {
 				made[i] += fmt.Sprint(" ", ev.Seq)
 			}
@@ -73,7 +73,7 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 			d := unsettled[0]
 			unsettled = unsettled[1:]
 			for _, s := range stores {
-				must(t, s.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: d.ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateDelivered}))
+				must(t, s.Ports().Outbox.Settle(ctx, deliver.Settlement{DeliveryID: d.ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateDelivered}))
 			}
 			clock.Advance(time.Millisecond)
 		}
@@ -82,7 +82,7 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 			after, limit := uint64(rnd.IntN(1+lastOf(t, model, owner))), 1+rnd.IntN(200)
 			var shown [2]string
 			for i, s := range stores {
-				found, err := s.Log().Events(ctx, owner, after, limit)
+				found, err := s.Ports().Log.Events(ctx, owner, after, limit)
 				must(t, err)
 				for _, ev := range found {
 					shown[i] += fmt.Sprintf(" %d:%s:%s", ev.Seq, ev.ID, ev.Body)
@@ -98,7 +98,7 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 // lastOf returns the number of an owner's last event.
 func lastOf(t *testing.T, s storage.Store, owner string) int {
 	t.Helper()
-	evs, err := s.Log().Events(t.Context(), owner, 0, 100_000)
+	evs, err := s.Ports().Log.Events(t.Context(), owner, 0, 100_000)
 	must(t, err)
 	if len(evs) == 0 {
 		return 0
@@ -135,7 +135,7 @@ func TestEventsAreReadFromAnyNumber(t *testing.T) {
 	}
 	commit(t, s, events...)
 	for after := range uint64(n) {
-		found, err := s.Log().Events(t.Context(), "acme", after, 1)
+		found, err := s.Ports().Log.Events(t.Context(), "acme", after, 1)
 		must(t, err)
 		if len(found) != 1 || found[0].Seq != after+1 {
 			t.Fatalf("after %d: %v, want the next one", after, found)

@@ -13,16 +13,13 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// luaKeys lists the keys that each Lua file reads or writes. A star stands for the kind of records:
-// *names is monitors:names for monitors.
+// luaKeys lists the keys that each Lua file reads or writes.
 var luaKeys = map[string]string{
 	// Parts of several scripts.
 	"base":            "",
 	"lists":           "",
 	"times":           "",
-	"record":          "*meta",
 	"write":           "journal clients version",
-	"endpoint":        "journal endpoints endpointorder",
 	"runs":            "",
 	"settled":         "settled",
 	"queue":           "queue lanes turns",
@@ -34,10 +31,15 @@ var luaKeys = map[string]string{
 	"account":         "balances totals entries entriesgone ledger entryorder holds expiring resolved resolvedorder",
 	"charges":         "",
 	"count":           "count",
-	"changes":         "count changes",
 	"members":         "members count",
 	"terms":           "members journal count",
 	"receivers":       "deliveries log others queue",
+	"records":         "records",
+	"records_write":   "recordorder",
+	"gone":            "journal",
+	"closing":         "queue deliveries closing",
+	"amounts":         "",
+	"values":          "values valueorder count",
 	"no_receivers":    "",
 	"no_removal":      "",
 	"removal":         "",
@@ -45,20 +47,7 @@ var luaKeys = map[string]string{
 	"removal_events":  "journal settled settledagain settledof events firsts deliveries attempts log forgottenorder",
 
 	// The scripts.
-	"open":             "version journal clients",
-	"records_create":   "*records *meta *names *order",
-	"records_get":      "*records",
-	"records_update":   "*records *meta *names",
-	"records_delete":   "*records *meta *names *order totals",
-	"records_list":     "*records *meta *order",
-	"records_scan":     "*records *order",
-	"records_find":     "*records *names",
-	"endpoints_create": "endpoints endpointorder urls",
-	"endpoints_get":    "endpoints",
-	"endpoints_list":   "endpoints endpointorder",
-	"endpoints_scan":   "endpoints endpointorder",
-	"endpoints_update": "urls",
-	"endpoints_delete": "endpoints endpointorder urls queue deliveries replays replaysdue",
+	"open":             "version journal clients closing",
 	"journal_commit":   "journal events members firsts",
 	"journal_cursors":  "journal",
 	"outbox_claim":     "turns lanes queue deliveries",
@@ -85,17 +74,18 @@ var luaKeys = map[string]string{
 	"members_beat":     "members journal",
 	"members_leave":    "",
 	"members_look":     "",
-	"feed_since":       "count changes",
-	"feed_last":        "count",
-	"answers":          "answers answerorder answersof answersbegun count",
-	"answers_begin":    "",
-	"answers_finish":   "answerorder answersof answersbegun count",
-	"erase_answers":    "answersof answersbegun",
-	"erase_records":    "*records *meta *names *order totals",
-	"erase_endpoints":  "endpoints endpointorder urls journal replays replaysdue",
+	"apply":            "records recorddata recordorder recordnames recordsums feed journal gonetimes totals replays replaysdue closing count",
+	"deliveries_end":   "closing",
+	"record_get":       "records recorddata recordnames",
+	"record_list":      "records recorddata recordorder",
+	"record_scan":      "records recorddata recordorder",
+	"record_since":     "feed count",
+	"state_get":        "",
+	"state_swap":       "count valueorder values",
+	"erase_values":     "",
 	"erase_deliveries": "log deliveries attempts others queue",
 	"erase_events":     "journal firsts events settledagain settledof",
-	"erase_list":       "settled entryorder changes",
+	"erase_list":       "settled entryorder feed",
 	"erase_calls":      "clients journal",
 	"erase_ledger":     "ledger entries balances",
 	"erase_totals":     "totals",
@@ -108,26 +98,11 @@ var luaKeys = map[string]string{
 var scriptFiles = map[string]string{
 	"open": "open",
 
-	"records_create": "write count changes records_create",
-	"records_get":    "record records_get",
-	"records_update": "write record changes records_update",
-	"records_delete": "write record changes records_delete",
-	"records_list":   "lists records_list",
-	"records_scan":   "records_scan",
-	"records_find":   "records_find",
-
-	"endpoints_create": "write count changes endpoint endpoints_create",
-	"endpoints_get":    "endpoint endpoints_get",
-	"endpoints_list":   "endpoints_list",
-	"endpoints_scan":   "endpoints_scan",
-	"endpoints_update": "write changes endpoint endpoints_update",
-	"endpoints_delete": "write changes endpoint runs settled queue delivery removal removal_events replay endpoints_delete",
-
 	// Three variants of a commit: without deliveries, with deliveries, and with charges or removal
 	// of old events. A call is faster if its script defines fewer functions.
 	"journal_commit":            "write runs settled no_receivers no_removal journal_commit",
 	"journal_commit_deliveries": "write runs settled count queue receivers no_removal journal_commit",
-	"journal_commit_full":       "write runs settled count queue receivers account removal removal_entries removal_events charges journal_commit",
+	"journal_commit_full":       "write runs settled count queue receivers amounts account removal removal_entries removal_events gone charges journal_commit",
 	"journal_cursors":           "journal_cursors",
 
 	"outbox_claim":  "write queue parts log outbox_claim",
@@ -140,15 +115,15 @@ var scriptFiles = map[string]string{
 	"log_entries": "log log_entries",
 	"log_events":  "runs log_events",
 
-	"replays_start":   "write endpoint replay replays_start",
+	"replays_start":   "write records replay replays_start",
 	"replays_get":     "replay replays_get",
 	"replays_running": "replay replays_running",
-	"replays_step":    "write count endpoint runs settled queue delivery reopen replay replays_step",
+	"replays_step":    "write count records runs settled queue delivery reopen replay replays_step",
 
-	"ledger_append":  "write count account removal removal_entries ledger_append",
-	"ledger_reserve": "write count account removal removal_entries ledger_reserve",
-	"ledger_resolve": "write count account removal removal_entries ledger_resolve",
-	"ledger_expire":  "write count account removal removal_entries ledger_expire",
+	"ledger_append":  "write count amounts account removal removal_entries ledger_append",
+	"ledger_reserve": "write count amounts account removal removal_entries ledger_reserve",
+	"ledger_resolve": "write count amounts account removal removal_entries ledger_resolve",
+	"ledger_expire":  "write count amounts account removal removal_entries ledger_expire",
 	"ledger_balance": "ledger_balance",
 	"ledger_page":    "lists ledger_page",
 	"ledger_scan":    "lists times ledger_scan",
@@ -158,15 +133,17 @@ var scriptFiles = map[string]string{
 	"members_beat":  "write members terms members_beat",
 	"members_leave": "write members terms members_leave",
 	"members_look":  "members members_look",
-	"feed_since":    "feed_since",
-	"feed_last":     "feed_last",
 
-	"answers_begin":  "write answers answers_begin",
-	"answers_finish": "write count answers answers_finish",
+	"apply":          "write count gone amounts records records_write settled queue delivery closing replay apply",
+	"deliveries_end": "write settled queue delivery closing deliveries_end",
+	"record_get":     "record_get",
+	"record_list":    "lists record_list",
+	"record_scan":    "lists record_scan",
+	"record_since":   "record_since",
+	"state_get":      "values state_get",
+	"state_swap":     "write lists gone values state_swap",
 
-	"erase_answers":    "write answers erase_answers",
-	"erase_records":    "write record erase_records",
-	"erase_endpoints":  "write endpoint replay erase_endpoints",
+	"erase_values":     "write values erase_values",
 	"erase_deliveries": "write settled queue delivery erase_deliveries",
 	"erase_events":     "write runs erase_events",
 	"erase_list":       "write erase_list",
@@ -183,7 +160,6 @@ type script struct {
 	source string
 	hash   string   // its SHA-1, for EVALSHA
 	keys   []string // the keys that it declares
-	ofKind bool     // some of its keys depend on the kind of records
 	writes bool     // its arguments begin with the header of lua/write.lua
 	limits bool     // the limits of lua/removal.lua follow the header
 }
@@ -207,11 +183,10 @@ func newScript(name string, files []string) *script {
 	}
 	slices.Sort(s.keys)
 	s.keys = slices.Compact(s.keys)
-	s.ofKind = slices.ContainsFunc(s.keys, func(key string) bool { return key[0] == '*' })
 
 	table := "local K = {"
 	for i, key := range s.keys {
-		table += fmt.Sprintf(" %s = KEYS[%d],", strings.TrimPrefix(key, "*"), i+1)
+		table += fmt.Sprintf(" %s = KEYS[%d],", key, i+1)
 	}
 	s.source = table + " }\n" + source
 	s.hash = redis.NewScript(s.source).Hash()
@@ -227,21 +202,15 @@ func luaFile(name string) string {
 	return string(text)
 }
 
-// keysOf returns the names of a script's keys in this store. kind replaces the star in a key.
-func (s *Store) keysOf(sc *script, kind string) []any {
+// keysOf returns the names of a script's keys in this store.
+func (s *Store) keysOf(sc *script) []any {
 	if known, ok := s.keys.Load(sc); ok {
 		return known.([]any)
 	}
 	keys := make([]any, len(sc.keys))
 	for i, key := range sc.keys {
-		if name, ofKind := strings.CutPrefix(key, "*"); ofKind {
-			keys[i] = s.prefix + kind + ":" + name
-		} else {
-			keys[i] = s.prefix + key
-		}
+		keys[i] = s.prefix + key
 	}
-	if !sc.ofKind {
-		s.keys.Store(sc, keys)
-	}
+	s.keys.Store(sc, keys)
 	return keys
 }

@@ -25,7 +25,7 @@ func TestScriptsTouchDeclaredKeysOnly(t *testing.T) {
 			}
 			declared := map[string]bool{}
 			for _, key := range s.keys {
-				declared[strings.TrimPrefix(key, "*")] = true
+				declared[key] = true
 			}
 			for _, m := range named.FindAllStringSubmatch(code, -1) {
 				if !declared[m[1]] {
@@ -43,7 +43,7 @@ func TestScriptsTouchDeclaredKeysOnly(t *testing.T) {
 
 // A script writes its answer first: a write before it would stay if that was refused.
 func TestScriptsAnswerBeforeTheyWrite(t *testing.T) {
-	writes := regexp.MustCompile(`\b(?:call|many)\('(HSET|HDEL|HINCRBY|ZADD|ZREM|RPUSH|LPUSH|LTRIM|LSET|SET|PEXPIRE)'|\b(save|relink|rebind|keep_\w+|remove_\w+)\(`)
+	writes := regexp.MustCompile(`\b(?:call|many)\('(HSET|HDEL|HINCRBY|ZADD|ZREM|RPUSH|LPUSH|LTRIM|LSET|SET|PEXPIRE)'|\b(save|relink|keep_\w+|remove_\w+)\(`)
 	for name, s := range scripts() {
 		files := strings.Fields(scriptFiles[name])
 		body := luaFile(files[len(files)-1])
@@ -130,12 +130,12 @@ func TestScriptsHaveWhatTheyUse(t *testing.T) {
 				declared := luaKeys[file]
 				code := comments.ReplaceAllString(luaFile(file), "")
 				for key := range strings.FieldsSeq(declared) {
-					if !regexp.MustCompile(`\bK\.` + strings.TrimPrefix(key, "*") + `\b`).MatchString(code) {
+					if !regexp.MustCompile(`\bK\.` + key + `\b`).MatchString(code) {
 						t.Errorf("lua/%s.lua does not use the key %s", file, key)
 					}
 				}
 				for _, m := range regexp.MustCompile(`\bK\.(\w+)`).FindAllStringSubmatch(code, -1) {
-					if !slices.ContainsFunc(strings.Fields(declared), func(key string) bool { return strings.TrimPrefix(key, "*") == m[1] }) {
+					if !slices.Contains(strings.Fields(declared), m[1]) {
 						t.Errorf("lua/%s.lua uses the key %s, which is not declared for it", file, m[1])
 					}
 				}
@@ -152,24 +152,19 @@ func TestKeysAreDocumented(t *testing.T) {
 	}
 	_, data, _ := strings.Cut(string(source), "# The data")
 	documented := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z:]+)(?:, ([a-z]+))? +(?:h|z|l|l, z|text)  `).FindAllStringSubmatch(data, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z]+) +(?:h|z|l|text)  `).FindAllStringSubmatch(data, -1) {
 		documented[m[1]] = true
-		if m[2] != "" {
-			documented[m[2]] = true
-		}
 	}
 	for _, keys := range luaKeys {
 		for key := range strings.FieldsSeq(keys) {
-			name := strings.Replace(key, "*", "monitors:", 1)
-			if !documented[name] {
-				t.Errorf("doc.go does not name the key %s", name)
+			if !documented[key] {
+				t.Errorf("doc.go does not name the key %s", key)
 			}
 		}
 	}
-	for name := range documented {
-		key := strings.Replace(name, "monitors:", "*", 1)
+	for key := range documented {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(luaKeys)), func(keys string) bool { return slices.Contains(strings.Fields(keys), key) }) {
-			t.Errorf("doc.go names the key %s, which no script has", name)
+			t.Errorf("doc.go names the key %s, which no script has", key)
 		}
 	}
 }
@@ -185,7 +180,7 @@ func TestKeysAreInOneSlot(t *testing.T) {
 	s := &Store{prefix: "{one}:", client: "me"}
 	for name, sc := range scripts() {
 		var keys []string
-		for _, key := range s.keysOf(sc, "rules") {
+		for _, key := range s.keysOf(sc) {
 			keys = append(keys, key.(string))
 		}
 		if len(keys) != len(slices.Compact(slices.Sorted(slices.Values(keys)))) {

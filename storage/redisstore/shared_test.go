@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
@@ -34,12 +35,12 @@ func TestACommitGoesByWhatOthersHaveBound(t *testing.T) {
 	commits("b")
 	bind(t, one, acme, "a")
 	commits("b a")
-	e, err := two.Endpoints().Get(t.Context(), "acme", "b")
+	e, err := roles.Endpoints(two.Ports().Records).Get(t.Context(), "acme", "b")
 	must(t, err)
 	e.Status = deliver.EndpointDisabled
-	must(t, two.Endpoints().Update(t.Context(), e))
+	must(t, roles.Endpoints(two.Ports().Records).Update(t.Context(), e))
 	commits("a")
-	must(t, one.Endpoints().Delete(t.Context(), "acme", "a"))
+	must(t, roles.Endpoints(one.Ports().Records).Delete(t.Context(), "acme", "a"))
 	commits("")
 }
 
@@ -61,7 +62,7 @@ func TestAQueuedDeliveryWithoutRecordIsTold(t *testing.T) {
 			if !strings.Contains(heard.String(), ds[0].ID) {
 				t.Errorf("the log is %q: want the delivery's id in it", heard.String())
 			}
-			ds, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: start.Add(time.Hour), Lease: time.Hour, Limit: 10})
+			ds, err := s.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: start.Add(time.Hour), Lease: time.Hour, Limit: 10})
 			must(t, err)
 			want(t, "claimed when the leases have ended", len(ds), 2)
 			want(t, "Stats.Lost after that", s.Stats().Lost, 1)
@@ -81,7 +82,7 @@ func TestClaimsAcrossManyLanes(t *testing.T) {
 	for i := range 140 {
 		skip = append(skip, deliver.HandlerEndpoint(fmt.Sprint("lane ", i)))
 	}
-	ds, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: start, Lease: time.Minute, Limit: 1000, Skip: skip})
+	ds, err := s.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: start, Lease: time.Minute, Limit: 1000, Skip: skip})
 	must(t, err)
 	want(t, "claimed beside 140 lanes", len(ds), 60)
 	rest := claim(t, s, 1000) // in two steps
@@ -115,7 +116,7 @@ func TestAmountsAreExact(t *testing.T) {
 	for i := range 800 {
 		id, a := fmt.Sprint(i), amount()
 		var calls [2]error
-		for k, l := range []billing.Ledger{s.Ledger(), model.Ledger()} {
+		for k, l := range []billing.Ledger{s.Ports().Ledger, model.Ports().Ledger} {
 			switch i % 4 {
 			case 0, 1:
 				calls[k] = l.Append(ctx, billing.Entry{ID: id, Owner: "acme", Amount: a})
@@ -130,17 +131,17 @@ func TestAmountsAreExact(t *testing.T) {
 				}
 			}
 		}
-		got, err := s.Ledger().Balance(ctx, "acme")
+		got, err := s.Ports().Ledger.Balance(ctx, "acme")
 		must(t, err)
-		wanted, err := model.Ledger().Balance(ctx, "acme")
+		wanted, err := model.Ports().Ledger.Balance(ctx, "acme")
 		must(t, err)
 		if fmt.Sprint(calls[0]) != fmt.Sprint(calls[1]) || got != wanted {
 			t.Fatalf("call %d with %d: %v, then %+v; want %v, then %+v", i, a, calls[0], got, calls[1], wanted)
 		}
 	}
-	page, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme", PageSize: 1000})
+	page, err := s.Ports().Ledger.Entries(ctx, billing.EntryQuery{Owner: "acme", PageSize: 1000})
 	must(t, err)
-	wanted, err := model.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme", PageSize: 1000})
+	wanted, err := model.Ports().Ledger.Entries(ctx, billing.EntryQuery{Owner: "acme", PageSize: 1000})
 	must(t, err)
 	want(t, "entries", fmt.Sprint(page), fmt.Sprint(wanted))
 }

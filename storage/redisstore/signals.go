@@ -15,10 +15,6 @@ import (
 // the nodes that have the store's slot pass on its signals.
 type signals struct{ s *Store }
 
-// Signals returns the signals between the engines that use this store. Each Receive has its own
-// connection. It notices within 6 s if the server stops answering.
-func (s *Store) Signals() fleet.Signals { return signals{s} }
-
 func (g signals) channel() string { return g.s.prefix + "signals" }
 
 // Send implements fleet.Signals. It makes one attempt.

@@ -17,7 +17,7 @@ func receive(t *testing.T, ctx context.Context, s *redisstore.Store) (heard chan
 	heard, err = make(chan fleet.Signal, 10_000), new(error)
 	go func() {
 		defer close(heard)
-		*err = s.Signals().Receive(ctx, func(sig fleet.Signal) { heard <- sig })
+		*err = s.Ports().Signals.Receive(ctx, func(sig fleet.Signal) { heard <- sig })
 	}()
 	return heard, err
 }
@@ -27,7 +27,7 @@ func awaitSignal(t *testing.T, from *redisstore.Store, heard chan fleet.Signal, 
 	t.Helper()
 	deadline := time.After(30 * time.Second)
 	for {
-		_ = from.Signals().Send(t.Context(), sig) // which may fail while there is no server
+		_ = from.Ports().Signals.Send(t.Context(), sig) // which may fail while there is no server
 		again := time.After(20 * time.Millisecond)
 		for waits := true; waits; {
 			select {
@@ -65,20 +65,20 @@ func TestSignals(t *testing.T) {
 	first := fleet.Signal{Kind: fleet.SignalDue, Term: "term", N: 1 << 60, Key: "a\x00ü", Parts: []fleet.Part{0, 1023}, Until: start}
 	want(t, "signals to look before an interruption", kinds(awaitSignal(t, one, heard, first), fleet.SignalLook), 0)
 	other := fleet.Signal{Kind: fleet.SignalHead, N: 2}
-	must(t, foreign.Signals().Send(ctx, other))
-	want(t, "signals of other stores", kinds(awaitSignal(t, two, heard, fleet.Signal{Kind: fleet.SignalApplied}), other.Kind), 0)
+	must(t, foreign.Ports().Signals.Send(ctx, other))
+	want(t, "signals of other stores", kinds(awaitSignal(t, two, heard, fleet.Signal{Kind: fleet.SignalMembers}), other.Kind), 0)
 	server.Publish("{streamwatch}:signals", "no signal")
 
 	server.Close()
 	must(t, server.Restart())
-	before := awaitSignal(t, one, heard, fleet.Signal{Kind: fleet.SignalChanged, N: 3})
+	before := awaitSignal(t, one, heard, fleet.Signal{Kind: fleet.SignalChanged})
 	want(t, "signals to look after an interruption", kinds(before, fleet.SignalLook), 1)
 
 	cancel()
 	for range heard {
 	}
 	wantErr(t, *err, context.Canceled)
-	wantErr(t, one.Signals().Send(ctx, first), context.Canceled)
+	wantErr(t, one.Ports().Signals.Send(ctx, first), context.Canceled)
 }
 
 // Close ends receivers, and does not wait for their contexts.
@@ -90,6 +90,6 @@ func TestCloseEndsReceivers(t *testing.T) {
 	for range heard {
 	}
 	wantErr(t, *err, redisstore.ErrClosed)
-	wantErr(t, s.Signals().Send(t.Context(), fleet.Signal{}), redisstore.ErrClosed)
-	wantErr(t, s.Signals().Receive(t.Context(), nil), redisstore.ErrClosed)
+	wantErr(t, s.Ports().Signals.Send(t.Context(), fleet.Signal{}), redisstore.ErrClosed)
+	wantErr(t, s.Ports().Signals.Receive(t.Context(), nil), redisstore.ErrClosed)
 }

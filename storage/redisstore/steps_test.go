@@ -15,6 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 )
 
 // counted opens a store on a server of its own whose script of that name counts the turns of
@@ -68,19 +69,19 @@ func TestClaimTakesFewStepsAmongManyLanes(t *testing.T) {
 			src := deliver.Source{Kind: deliver.SourceMonitor, Owner: "acme", ID: fmt.Sprint("m", i)}
 			if round == 0 {
 				e := deliver.Endpoint{ID: fmt.Sprint("ep", i), Source: src, URL: "https://example.com/", Status: deliver.EndpointActive}
-				if err := s.Endpoints().Create(t.Context(), e); err != nil {
+				if err := roles.Endpoints(s.Ports().Records).Create(t.Context(), e); err != nil {
 					t.Fatal(err)
 				}
 			}
 			b.Events = append(b.Events, deliver.Event{ID: fmt.Sprint("ev", round, "-", i), Source: src, Body: []byte("{}")})
 			order = append(order, fmt.Sprint("ev", round, "-", i))
 		}
-		if err := s.Journal().Commit(t.Context(), []*detect.Batch{b}); err != nil {
+		if err := s.Ports().Journal.Commit(t.Context(), []*detect.Batch{b}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for at := 0; at < len(order); at += claimed {
-		ds, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: now.Add(time.Minute), Lease: time.Hour, Limit: claimed})
+		ds, err := s.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: now.Add(time.Minute), Lease: time.Hour, Limit: claimed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,25 +108,25 @@ func TestWhatEraseLeavesIsRemovedInSteps(t *testing.T) {
 	s.opts.Now = func() time.Time { return now }
 	const events, calls = 2000, 10
 	src := deliver.Source{Kind: deliver.SourceMonitor, Owner: "acme", ID: "m"}
-	if err := s.Endpoints().Create(ctx, deliver.Endpoint{ID: "ep", Source: src, URL: "https://example.com/", Status: deliver.EndpointActive}); err != nil {
+	if err := roles.Endpoints(s.Ports().Records).Create(ctx, deliver.Endpoint{ID: "ep", Source: src, URL: "https://example.com/", Status: deliver.EndpointActive}); err != nil {
 		t.Fatal(err)
 	}
 	b := &detect.Batch{}
 	for i := range events {
 		b.Events = append(b.Events, deliver.Event{ID: fmt.Sprint("ev", i), Source: src, Body: []byte("{}")})
 	}
-	if err := s.Journal().Commit(ctx, []*detect.Batch{b}); err != nil {
+	if err := s.Ports().Journal.Commit(ctx, []*detect.Batch{b}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Endpoints().Delete(ctx, "acme", "ep"); err != nil { // settles all of them
+	if err := roles.Endpoints(s.Ports().Records).Delete(ctx, "acme", "ep"); err != nil { // settles all of them
 		t.Fatal(err)
 	}
-	if _, err := s.Erase(ctx, "acme"); err != nil {
+	if _, err := s.Sweep(ctx, "acme"); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(s.opts.Retention)
 	for call := range calls {
-		if err := s.Outbox().Settle(ctx); err != nil {
+		if err := s.Ports().Outbox.Settle(ctx); err != nil {
 			t.Fatal(err)
 		}
 		// Eight items for each of the 64 events that a call may remove.
@@ -150,17 +151,17 @@ func TestExpiredReservationsAreGivenBackInSteps(t *testing.T) {
 		{"ledger_balance", func(context.Context, *Store) error { return nil }, each},
 		{"ledger_expire", func(context.Context, *Store) error { return nil }, each},
 		{"ledger_append", func(ctx context.Context, s *Store) error {
-			return s.Ledger().Append(ctx, billing.Entry{ID: "charge", Owner: "acme", Amount: -each})
+			return s.Ports().Ledger.Append(ctx, billing.Entry{ID: "charge", Owner: "acme", Amount: -each})
 		}, 0},
 		{"ledger_reserve", func(ctx context.Context, s *Store) error {
-			return s.Ledger().Reserve(ctx, billing.Reservation{ID: "new", Owner: "acme", Amount: each})
+			return s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "new", Owner: "acme", Amount: each})
 		}, 0},
 		{"ledger_resolve", func(ctx context.Context, s *Store) error {
-			return s.Ledger().Release(ctx, fmt.Sprint("hold ", holds-1))
+			return s.Ports().Ledger.Release(ctx, fmt.Sprint("hold ", holds-1))
 		}, each},
 		{"journal_commit_full", func(ctx context.Context, s *Store) error {
 			b := &detect.Batch{Charges: []billing.Entry{{ID: "charge", Owner: "acme", Amount: -each}}}
-			err := s.Journal().Commit(ctx, []*detect.Batch{b})
+			err := s.Ports().Journal.Commit(ctx, []*detect.Batch{b})
 			if err == nil && len(b.Unpaid) > 0 {
 				err = billing.ErrInsufficient
 			}
@@ -190,7 +191,7 @@ func TestExpiredReservationsAreGivenBackInSteps(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b, err := s.Ledger().Balance(ctx, "acme")
+			b, err := s.Ports().Ledger.Balance(ctx, "acme")
 			if err != nil {
 				t.Fatal(err)
 			}

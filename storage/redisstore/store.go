@@ -12,18 +12,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
 var (
-	_ storage.Store   = (*Store)(nil)
-	_ storage.Keyed   = (*Store)(nil)
-	_ storage.Sharing = (*Store)(nil)
+	_ storage.Store = (*Store)(nil)
 )
 
 // Store is a storage.Store on Redis. It is safe for concurrent use.
@@ -40,7 +33,7 @@ type Store struct {
 	renewed atomic.Pointer[time.Time] // when renewal last returned a limit; nil for never
 	added   atomic.Int64              // number of events committed since a commit last removed old events
 	bound   *bindings
-	keys    sync.Map // []any by *script, only for scripts without a kind of records
+	keys    sync.Map // []any by *script
 	stats   stats
 
 	cut      context.Context
@@ -50,31 +43,11 @@ type Store struct {
 	calling  gate
 }
 
-// Monitors returns the store of monitors.
-func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
-
-// Rules returns the store of filter rules.
-func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
-
-// Endpoints returns the store of webhook endpoints. It stores secrets unencrypted.
-func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
-
-// Journal returns the journal, which records detections.
-func (s *Store) Journal() detect.Journal { return journal{s} }
-
-// Outbox returns the outbox, which holds the open deliveries.
-func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
-
-// Replays returns the store of replays. A step looks at up to 128 events.
-func (s *Store) Replays() deliver.Replays { return replays{s} }
-
-// Log returns the log of deliveries and events. A query with conditions, for example on the source,
-// author or state, reads all retained deliveries of the owner.
-func (s *Store) Log() deliver.Log { return deliveryLog{s} }
-
-// Ledger returns the ledger, which keeps the balances. A reservation without ExpiresAt never
-// expires.
-func (s *Store) Ledger() billing.Ledger { return ledger{s} }
+// Ports returns the store's ports.
+func (s *Store) Ports() storage.Ports {
+	return storage.Ports{Records: recordStore{s}, State: stateStore{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
+		Replays: replays{s}, Ledger: ledger{s}, Members: members{s}, Signals: signals{s}, Sweeper: s}
+}
 
 // Close waits for the calls in progress and closes the connections. Every later call returns
 // ErrClosed, including a second Close. If ctx ends first, the calls in progress return ErrClosed,
@@ -138,7 +111,7 @@ func (g *gate) shut() (idle <-chan struct{}, err error) {
 	return g.idle, nil
 }
 
-// maxPage is the maximum size of a page of records or entries. Callers of the ports ask for less.
+// maxPage is the maximum size of a page of deliveries or entries. Callers of the ports ask for less.
 const maxPage = 10_000
 
 // pageBounds returns the position of a page's first item, counted from 0, and the size of the page.

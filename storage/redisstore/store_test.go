@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
@@ -91,7 +92,7 @@ func newEvent(src deliver.Source, tweetID string, handlers ...string) deliver.Ev
 
 func bind(t testing.TB, s *redisstore.Store, src deliver.Source, id string) {
 	t.Helper()
-	must(t, s.Endpoints().Create(t.Context(), deliver.Endpoint{
+	must(t, roles.Endpoints(s.Ports().Records).Create(t.Context(), deliver.Endpoint{
 		ID: id, Source: src, URL: "https://example.com/" + id, Secret: "s3cr3t-s3cr3t-s3cr3t-s3cr3t",
 		Status: deliver.EndpointActive, CreatedAt: start,
 	}))
@@ -100,7 +101,7 @@ func bind(t testing.TB, s *redisstore.Store, src deliver.Source, id string) {
 func commit(t testing.TB, s *redisstore.Store, evs ...deliver.Event) *detect.Batch {
 	t.Helper()
 	b := &detect.Batch{Events: evs, DeliverBy: start}
-	must(t, s.Journal().Commit(t.Context(), []*detect.Batch{b}))
+	must(t, s.Ports().Journal.Commit(t.Context(), []*detect.Batch{b}))
 	return b
 }
 
@@ -110,12 +111,12 @@ func settle(t testing.TB, s *redisstore.Store, ds ...deliver.Delivery) {
 	for _, d := range ds {
 		ss = append(ss, deliver.Settlement{DeliveryID: d.ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateDelivered})
 	}
-	must(t, s.Outbox().Settle(t.Context(), ss...))
+	must(t, s.Ports().Outbox.Settle(t.Context(), ss...))
 }
 
 func claim(t testing.TB, s *redisstore.Store, limit int) []deliver.Delivery {
 	t.Helper()
-	ds, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: start, Lease: time.Minute, Limit: limit})
+	ds, err := s.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: start, Lease: time.Minute, Limit: limit})
 	must(t, err)
 	return ds
 }
@@ -123,7 +124,7 @@ func claim(t testing.TB, s *redisstore.Store, limit int) []deliver.Delivery {
 // logged returns an owner's events after a number as number:tweet.
 func logged(t testing.TB, s *redisstore.Store, owner string, after uint64) string {
 	t.Helper()
-	evs, err := s.Log().Events(t.Context(), owner, after, 10_000)
+	evs, err := s.Ports().Log.Events(t.Context(), owner, after, 10_000)
 	must(t, err)
 	var shown []string
 	for _, ev := range evs {

@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
@@ -47,90 +48,90 @@ func (tr *traffic) calls() []trafficCall {
 	nothing := func(err error) (any, error) { return nil, err }
 	return []trafficCall{
 		{"Monitors.Create", 3, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
-			return nothing(s.Monitors().Create(ctx, tr.monitor(r)))
+			return nothing(roles.Monitors(s.Ports().Records).Create(ctx, tr.monitor(r)))
 		}},
 		{"Monitors.Update", 3, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			m := tr.monitor(r)
-			if was, err := tr.peek.Monitors().Get(ctx, m.Owner, m.ID); err == nil && r.IntN(4) > 0 {
+			if was, err := roles.Monitors(tr.peek.Ports().Records).Get(ctx, m.Owner, m.ID); err == nil && r.IntN(4) > 0 {
 				m.Version = was.Version
 			}
-			return nothing(s.Monitors().Update(ctx, m))
+			return nothing(roles.Monitors(s.Ports().Records).Update(ctx, m))
 		}},
 		{"Monitors.Delete", 2, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			m := tr.monitor(r)
-			return nothing(s.Monitors().Delete(ctx, m.Owner, m.ID))
+			return nothing(roles.Monitors(s.Ports().Records).Delete(ctx, m.Owner, m.ID))
 		}},
 		{"Monitors.List", 1, false, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
-			return s.Monitors().List(ctx, monitor.Query{Owner: ownerOf(r), Page: 1, PageSize: 5})
+			return roles.Monitors(s.Ports().Records).List(ctx, monitor.Query{Owner: ownerOf(r), Page: 1, PageSize: 5})
 		}},
 		{"Rules.Create", 3, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
-			return nothing(s.Rules().Create(ctx, tr.rule(r)))
+			return nothing(roles.Rules(s.Ports().Records).Create(ctx, tr.rule(r)))
 		}},
 		{"Rules.Update", 3, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			rec := tr.rule(r)
-			if was, err := tr.peek.Rules().Get(ctx, rec.Owner, rec.ID); err == nil && r.IntN(4) > 0 {
+			if was, err := roles.Rules(tr.peek.Ports().Records).Get(ctx, rec.Owner, rec.ID); err == nil && r.IntN(4) > 0 {
 				rec.Version = was.Version
 			}
-			return nothing(s.Rules().Update(ctx, rec))
+			return nothing(roles.Rules(s.Ports().Records).Update(ctx, rec))
 		}},
 		{"Rules.Delete", 2, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			rec := tr.rule(r)
-			return nothing(s.Rules().Delete(ctx, rec.Owner, rec.ID))
+			return nothing(roles.Rules(s.Ports().Records).Delete(ctx, rec.Owner, rec.ID))
 		}},
 		{"Endpoints.Create", 3, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
-			return nothing(s.Endpoints().Create(ctx, tr.endpoint(r)))
+			return nothing(roles.Endpoints(s.Ports().Records).Create(ctx, tr.endpoint(r)))
 		}},
 		{"Endpoints.Update", 3, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			e := tr.endpoint(r)
-			if was, err := tr.peek.Endpoints().Get(ctx, e.Source.Owner, e.ID); err == nil && r.IntN(4) > 0 {
+			if was, err := roles.Endpoints(tr.peek.Ports().Records).Get(ctx, e.Source.Owner, e.ID); err == nil && r.IntN(4) > 0 {
 				e.Version = was.Version
 			}
 			if r.IntN(3) == 0 {
 				e.Status = deliver.EndpointDisabled
 			}
-			return nothing(s.Endpoints().Update(ctx, e))
+			return nothing(roles.Endpoints(s.Ports().Records).Update(ctx, e))
 		}},
 		{"Endpoints.Delete", 2, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			e := tr.endpoint(r)
-			return nothing(s.Endpoints().Delete(ctx, e.Source.Owner, e.ID))
+			return nothing(roles.Endpoints(s.Ports().Records).Delete(ctx, e.Source.Owner, e.ID))
 		}},
 		{"Journal.Commit", 10, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			batches := tr.batches(r)
-			return batches, s.Journal().Commit(ctx, batches)
+			return batches, s.Ports().Journal.Commit(ctx, batches)
 		}},
 		{"Outbox.Claim", 8, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			q := deliver.ClaimRequest{Now: tr.clock.Now(), Lease: time.Minute, Limit: 1 + r.IntN(20)}
 			if r.IntN(3) == 0 {
 				q.Skip = []string{fmt.Sprint("ep", r.IntN(8)), deliver.HandlerEndpoint("log")}
 			}
-			return s.Outbox().Claim(ctx, q)
+			return s.Ports().Outbox.Claim(ctx, q)
 		}},
 		{"Outbox.Settle", 8, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
-			return nothing(s.Outbox().Settle(ctx, tr.settlements(r)...))
+			return nothing(s.Ports().Outbox.Settle(ctx, tr.settlements(r)...))
 		}},
 		{"Outbox.NextDue", 1, false, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
-			due, open, err := s.Outbox().NextDue(ctx, nil)
+			due, open, err := s.Ports().Outbox.NextDue(ctx, nil)
 			return []any{due, open}, err
 		}},
 		{"Ledger.Append", 4, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
-			return nothing(s.Ledger().Append(ctx, tr.entries(r, 1+r.IntN(3))...))
+			return nothing(s.Ports().Ledger.Append(ctx, tr.entries(r, 1+r.IntN(3))...))
 		}},
 		{"Ledger.Reserve", 5, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			owner, id := reservationOf(r)
-			return nothing(s.Ledger().Reserve(ctx, billing.Reservation{
+			return nothing(s.Ports().Ledger.Reserve(ctx, billing.Reservation{
 				ID: id, Owner: owner, Amount: billing.Credits(r.IntN(50)), ExpiresAt: tr.clock.Now().Add(time.Duration(r.IntN(600)) * time.Second),
 			}))
 		}},
 		{"Ledger.Commit", 4, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			_, id := reservationOf(r)
-			return nothing(s.Ledger().Commit(ctx, id, billing.Entry{Kind: billing.KindRequest, At: tr.clock.Now()}))
+			return nothing(s.Ports().Ledger.Commit(ctx, id, billing.Entry{Kind: billing.KindRequest, At: tr.clock.Now()}))
 		}},
 		{"Ledger.Release", 3, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
 			_, id := reservationOf(r)
-			return nothing(s.Ledger().Release(ctx, id))
+			return nothing(s.Ports().Ledger.Release(ctx, id))
 		}},
 		{"Ledger.Balance", 1, false, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
-			return s.Ledger().Balance(ctx, ownerOf(r))
+			return s.Ports().Ledger.Balance(ctx, ownerOf(r))
 		}},
 	}
 }
@@ -221,20 +222,20 @@ func contents(t testing.TB, s storage.Store) map[string]any {
 	t.Helper()
 	all := map[string]any{}
 	var monitors []monitor.Monitor
-	need(t, s.Monitors().Scan(t.Context(), func(m monitor.Monitor) error { monitors = append(monitors, m); return nil }))
+	need(t, roles.Monitors(s.Ports().Records).Scan(t.Context(), func(m monitor.Monitor) error { monitors = append(monitors, m); return nil }))
 	var rules []rule.Rule
-	need(t, s.Rules().Scan(t.Context(), func(r rule.Rule) error { rules = append(rules, r); return nil }))
+	need(t, roles.Rules(s.Ports().Records).Scan(t.Context(), func(r rule.Rule) error { rules = append(rules, r); return nil }))
 	var targets []string
 	for owner := range trafficOwners {
 		targets = append(targets, fmt.Sprint("src", owner, 0), fmt.Sprint("src", owner, 1))
 	}
-	cursors, err := s.Journal().Cursors(t.Context(), targets...)
+	cursors, err := s.Ports().Journal.Cursors(t.Context(), targets...)
 	need(t, err)
-	due, open, err := s.Outbox().NextDue(t.Context(), nil)
+	due, open, err := s.Ports().Outbox.NextDue(t.Context(), nil)
 	need(t, err)
 	all["monitors"], all["rules"], all["cursors"], all["next due"] = monitors, rules, cursors, []any{due, open}
 	for i, owner := range trafficOwners {
-		endpoints, err := s.Endpoints().List(t.Context(), owner, "")
+		endpoints, err := roles.Endpoints(s.Ports().Records).List(t.Context(), owner, "")
 		need(t, err)
 		for what, list := range map[string]any{
 			"endpoints": endpoints, "events": allEvents(t, s, owner), "deliveries": allDeliveries(t, s, owner),

@@ -36,7 +36,7 @@ func TestARefusedRepetition(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, l, server := openLinked(t, redisstore.Options{})
-			must(t, s.Ledger().Append(t.Context())) // the server knows the script
+			must(t, s.Ports().Ledger.Append(t.Context())) // the server knows the script
 			attempt := 0
 			l.set(func([]byte) linkFault {
 				if attempt++; attempt == 1 {
@@ -45,7 +45,7 @@ func TestARefusedRepetition(t *testing.T) {
 				server.Server().SetPreHook(failFirst(1, row.message))
 				return noFault
 			})
-			err := s.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1})
+			err := s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1})
 			if err == nil || errors.Is(err, redisstore.ErrUnknown) != row.unknown {
 				t.Errorf("error = %v, want one with ErrUnknown: %v", err, row.unknown)
 			}
@@ -57,7 +57,7 @@ func TestARefusedRepetition(t *testing.T) {
 func TestAScriptThatFailsMayHaveWritten(t *testing.T) {
 	s, server, _ := open(t, redisstore.Options{})
 	server.Server().SetPreHook(failFirst(1, "WRONGTYPE Operation against a key holding the wrong kind of value script: 1f2e, on @user_script:90."))
-	wantErr(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1}), redisstore.ErrUnknown)
+	wantErr(t, s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1}), redisstore.ErrUnknown)
 }
 
 // A claim whose reply was lost, and which is tried again, returns only the deliveries that
@@ -71,7 +71,7 @@ func TestALateAnswerOfAClaim(t *testing.T) {
 		{"nothing happened", func(*testing.T, *redisstore.Store, []deliver.Delivery) {}, "a b"},
 		{"one was delivered", func(t *testing.T, other *redisstore.Store, ds []deliver.Delivery) { settle(t, other, ds[0]) }, "b"},
 		{"others have claimed both", func(t *testing.T, other *redisstore.Store, _ []deliver.Delivery) {
-			_, err := other.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: start.Add(time.Hour), Lease: time.Hour, Limit: 2})
+			_, err := other.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: start.Add(time.Hour), Lease: time.Hour, Limit: 2})
 			must(t, err)
 		}, ""},
 	} {

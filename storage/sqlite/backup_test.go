@@ -29,7 +29,7 @@ func TestBackup(t *testing.T) {
 			s, _ = openAt(t, path, sqlite.Options{})
 			want(t, "content", dump(t, s), before)
 		}
-		epoch, err := s.Log().Epoch(t.Context())
+		epoch, err := s.Ports().Log.Epoch(t.Context())
 		must(t, err)
 		epochs = append(epochs, epoch)
 		if len(epochs) > 1 {
@@ -105,7 +105,7 @@ func TestBackupWhileWriting(t *testing.T) {
 		copied, _ := openAt(t, path, sqlite.Options{})
 		evs := eventsOf(t, copied, "acme")
 		want(t, "events of the other owner", len(eventsOf(t, copied, "globex")), len(evs))
-		page, err := copied.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+		page, err := copied.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
 		must(t, err)
 		want(t, "deliveries", page.Total, len(evs))
 		closed(t, copied)

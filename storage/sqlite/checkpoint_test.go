@@ -6,48 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
-
-// Reads that overlap, none of them long, must not make the log grow for ever.
-func TestTheLogIsUsedAgainBesideOverlappingReads(t *testing.T) {
-	const rounds, limit = 40, 64 << 20
-	path := filepath.Join(t.TempDir(), "store.db")
-	s, _ := openAt(t, path, sqlite.Options{})
-	furnish(t, s)
-	scan := func() (end func()) {
-		begun, stop := make(chan struct{}), make(chan struct{})
-		done := background(func() error {
-			return s.Monitors().Scan(context.Background(), func(monitor.Monitor) error { close(begun); <-stop; return nil })
-		})
-		<-begun
-		return func() { close(stop); must(t, <-done) }
-	}
-	end := scan()
-	for round := range rounds {
-		next := scan()
-		end()
-		end = next
-		b := &detect.Batch{}
-		for i := range 40 {
-			ev := handled(acme, fmt.Sprint(round, "-", i), "log")
-			ev.Body = bytes.Repeat([]byte("x"), 64<<10)
-			b.Events = append(b.Events, ev)
-		}
-		commit(t, s, b)
-	}
-	end()
-	commitAt(t, s, start, newEvent(acme, "last"))
-	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() > limit {
-		t.Errorf("the log has %d MiB (error %v), want at most %d: each read lasted for two commits", info.Size()>>20, err, limit>>20)
-	}
-}
 
 // fillLog commits so much that the log grows by some 2.5 MiB.
 func fillLog(t *testing.T, s *sqlite.Store, name string) {

@@ -37,7 +37,7 @@ func TestClaimsAreThoseOfASortedList(t *testing.T) {
 				return d.Due.After(now) || slices.Contains(skip, d.EndpointID)
 			})
 			slices.SortStableFunc(due, func(a, b deliver.Delivery) int { return a.Due.Compare(b.Due) })
-			got, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: now, Limit: limit, Skip: skip, Lease: time.Minute})
+			got, err := s.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: now, Limit: limit, Skip: skip, Lease: time.Minute})
 			must(t, err)
 			want(t, name+": claimed", tweetIDs(got), tweetIDs(due[:min(limit, len(due))]))
 			for _, d := range got {

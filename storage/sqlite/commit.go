@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // commit is one call of Journal.Commit. It reads the rows that all batches need, then writes one
@@ -20,7 +21,8 @@ type commit struct {
 	ledger  *ledgerTx
 	now     time.Time
 	known   map[string]bool             // ids of events recorded by earlier calls or by this one
-	bound   map[deliver.Source][]string // ids of active endpoints, by owner and id of the source
+	bound   map[deliver.Source][]string // ids of active endpoints, by owner, kind and id of the source
+	gone    refused                     // owners whose events and charges are dropped
 	lastSeq map[string]uint64           // by owner
 	newest  int64                       // highest events.n
 	out     []outcome
@@ -48,6 +50,10 @@ func (c *commit) all(batches []*detect.Batch) error {
 		if err := c.ledger.expire(); err != nil {
 			return err
 		}
+	}
+	var err error
+	if c.gone, err = refusedOwners(c.t, c.now); err != nil {
+		return err
 	}
 	for _, read := range []func([]*detect.Batch) error{c.readKnown, c.readEndpoints, c.readNumbers} {
 		if err := read(batches); err != nil {
@@ -80,7 +86,7 @@ func (c *commit) readKnown(batches []*detect.Batch) error {
 		})
 }
 
-// readEndpoints reads the endpoints bound to the sources of new events.
+// readEndpoints reads the active endpoints of the sources of new events.
 func (c *commit) readEndpoints(batches []*detect.Batch) error {
 	var sources []any
 	for _, b := range batches {
@@ -90,23 +96,25 @@ func (c *commit) readEndpoints(batches []*detect.Batch) error {
 				continue
 			}
 			c.bound[source] = nil
-			sources = append(sources, source.Owner, source.ID)
+			sources = append(sources, source.Owner, string(source.Kind), source.ID)
 		}
 	}
-	return c.t.eachRows(`WITH source (owner, id) AS (VALUES {rows})
-		SELECT source.owner, source.id, e.id FROM source CROSS JOIN endpoints e ON e.owner = source.owner AND e.source_id = source.id
-		WHERE e.status = '`+string(deliver.EndpointActive)+`' ORDER BY e.n`, 2, sources, func(rows *sql.Rows) error {
-		var source deliver.Source
-		var endpoint string
-		err := rows.Scan(&source.Owner, &source.ID, &endpoint)
-		c.bound[source] = append(c.bound[source], endpoint)
-		return wrap(err)
-	})
+	return c.t.eachRows(`WITH source (owner, kind, id) AS (VALUES {rows})
+		SELECT source.owner, source.kind, source.id, r.id FROM source CROSS JOIN records r
+		ON r.owner = source.owner AND r.parent_kind = source.kind AND r.parent = source.id AND r.parent <> ''
+		WHERE r.kind = '`+string(record.Endpoint)+`' AND r.status = '`+string(deliver.EndpointActive)+`' ORDER BY r.n`,
+		3, sources, func(rows *sql.Rows) error {
+			var source deliver.Source
+			var endpoint string
+			err := rows.Scan(&source.Owner, &source.Kind, &source.ID, &endpoint)
+			c.bound[source] = append(c.bound[source], endpoint)
+			return wrap(err)
+		})
 }
 
-// boundTo returns the source of an event with only the fields that identify it: owner and id.
+// boundTo returns the source of an event with only the fields that identify it.
 func boundTo(ev *deliver.Event) deliver.Source {
-	return deliver.Source{Owner: ev.Source.Owner, ID: ev.Source.ID}
+	return deliver.Source{Owner: ev.Source.Owner, Kind: ev.Source.Kind, ID: ev.Source.ID}
 }
 
 // readNumbers reads the last event number of each owner, and the highest events.n.
@@ -147,7 +155,7 @@ func (c *commit) batch(b *detect.Batch) error {
 	}
 	for i := range b.Events {
 		crashpoint.Hit("sqlite.commit.batch")
-		if c.known[b.Events[i].ID] {
+		if c.known[b.Events[i].ID] || c.gone.has(b.Events[i].Source.Owner) {
 			continue
 		}
 		c.known[b.Events[i].ID] = true // the id may occur twice in this call
@@ -159,6 +167,9 @@ func (c *commit) batch(b *detect.Batch) error {
 		out.seqs[i] = ev.Seq
 	}
 	for _, e := range b.Charges {
+		if c.gone.has(e.Owner) {
+			continue
+		}
 		switch err := c.ledger.post(e); {
 		case errors.Is(err, billing.ErrInsufficient), errors.Is(err, billing.ErrAmount):
 			out.unpaid = append(out.unpaid, e.ID)

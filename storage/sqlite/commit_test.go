@@ -19,7 +19,7 @@ func TestARefusedCommitLeavesNothing(t *testing.T) {
 	}
 	h := hold(t)
 	commit := func(n int, evs ...deliver.Event) <-chan error {
-		return h.queue(n, func() error { return h.s.Journal().Commit(context.Background(), []*detect.Batch{{Events: evs}}) })
+		return h.queue(n, func() error { return h.s.Ports().Journal.Commit(context.Background(), []*detect.Batch{{Events: evs}}) })
 	}
 	var many []deliver.Event
 	for i := range 40 {

@@ -47,9 +47,9 @@
 // Open creates the file with mode 0600. It refuses a file that is not a store (ErrForeign), is
 // damaged (ErrCorrupt), or has the schema of another version (ErrVersion), and does not change it.
 //
-// If a file was not closed, Open checks the tables of monitors, rules, endpoints, API keys,
-// balances and reservations. A call that finds damage in another table returns ErrCorrupt. Only the
-// log has checksums: changed bytes within a text or body are not noticed.
+// If a file was not closed, Open checks the tables of records, values, balances and reservations. A
+// call that finds damage in another table returns ErrCorrupt. Only the log has checksums: changed
+// bytes within a text or body are not noticed.
 //
 // # Other processes
 //
@@ -97,17 +97,21 @@
 // You may read the tables with the sqlite3 program, but must not write to them. Its command .schema
 // shows them with comments.
 //
-//   - monitors, rules, endpoints, api_keys, replays: records, as JSON
+//   - records: monitors, rules, endpoints and API keys; data has the fields without a column, as JSON
+//   - record_sums: the number, size and price of an owner's records, by kind and status
+//   - feed: the newest 10,000 changes to records
+//   - gone: owners that are refused after they were erased
+//   - state: small values, by version
 //   - cursors: how far each target has been read
+//   - replays: as JSON
 //   - events: one row for each event, with its body
 //   - deliveries, attempts: by number, deliveries.event is events.n
 //   - settled: since when an event has no open delivery
 //   - owners: balances
 //   - ledger_entries, source_totals, reservations: the ledger
 //   - removed_events, removed_entries, resolved_reservations: ids that are remembered
-//   - answers: answers to requests that clients may repeat
 //   - totals: the numbers of events made and removed, the highest event number of any erased
-//     owner, the number of answers and their bytes, and the epoch
+//     owner, the number of expiring values and their bytes, and the epoch
 //
 // Times are Unix nanoseconds, NULL for none, from 1677 to 2262; amounts are
 // thousandths of a credit. The views delivery_log, attempt_log and billing_log show

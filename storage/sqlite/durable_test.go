@@ -64,7 +64,7 @@ func TestKilled(t *testing.T) {
 		}
 		// With each event came its charge, cursor and delivery.
 		wantBalance(t, s, "acme", billing.Credits(len(evs)), 0)
-		cursors, err := s.Journal().Cursors(t.Context(), tweetList(there)...)
+		cursors, err := s.Ports().Journal.Cursors(t.Context(), tweetList(there)...)
 		must(t, err)
 		want(t, "cursors", len(cursors), len(evs))
 		want(t, "open deliveries", len(claim(t, s, at(3600*round), 10_000)), len(evs))
@@ -88,7 +88,7 @@ func commitUntilKilled(t *testing.T, path string) {
 		go func() {
 			for i := 0; ; i++ {
 				tweet := fmt.Sprintf("%s-%d-%d.", os.Getenv("ROUND"), g, i)
-				err := s.Journal().Commit(context.Background(), []*detect.Batch{{
+				err := s.Ports().Journal.Commit(context.Background(), []*detect.Batch{{
 					Cursor: &detect.Cursor{Target: tweet}, DeliverBy: start,
 					Events:  []deliver.Event{handled(acme, tweet, "log")},
 					Charges: []billing.Entry{{ID: tweet, Owner: "acme", Amount: 1}},

@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-var _ storage.Eraser = (*Store)(nil)
+var _ storage.Sweeper = (*Store)(nil)
 
 // eraseStep is the maximum number of rows of a kind that a transaction of Erase removes: about as
 // many as a commit writes. eraseDeliveries is the maximum for deliveries, which are removed with
@@ -17,9 +18,9 @@ const (
 	eraseDeliveries = 512
 )
 
-// Erase implements storage.Eraser. Each of its transactions removes up to 256 events, entries or
+// Sweep implements storage.Sweeper. Each of its transactions removes up to 256 events, entries or
 // records.
-func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
+func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
 	var all storage.Erased
 	for more := true; more; {
 		var e storage.Erased
@@ -58,23 +59,25 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 		count *int
 		query string
 	}{
-		{&e.Monitors, `DELETE FROM monitors WHERE n IN (SELECT n FROM monitors WHERE owner = ?1 LIMIT ?2)`},
-		{&e.Rules, `DELETE FROM rules WHERE n IN (SELECT n FROM rules WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Replays, `DELETE FROM replays WHERE endpoint_id IN (SELECT endpoint_id FROM replays WHERE owner = ?1 LIMIT ?2)`},
-		{&e.Endpoints, `DELETE FROM endpoints WHERE n IN (SELECT n FROM endpoints WHERE owner = ?1 LIMIT ?2)`},
-		{&e.Keys, `DELETE FROM api_keys WHERE n IN (SELECT n FROM api_keys WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Entries, `DELETE FROM ledger_entries WHERE n IN (SELECT n FROM ledger_entries WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Reservations, `DELETE FROM reservations WHERE id IN (SELECT id FROM reservations WHERE owner = ?1 LIMIT ?2)`},
-		{&e.Answers, `DELETE FROM answers WHERE owner = ?1 AND id IN (SELECT id FROM answers WHERE owner = ?1 LIMIT ?2)`},
+		{&e.Answers, `DELETE FROM state WHERE version IN (SELECT version FROM state WHERE owner = ?1 AND expires_at IS NOT NULL LIMIT ?2)`},
+		{&e.Changes, `UPDATE feed SET owner = '' WHERE n IN (SELECT n FROM feed WHERE owner = ?1 AND owner <> '' LIMIT ?2)`},
 		{&totals, `DELETE FROM source_totals WHERE owner = ?1 AND (kind, source_id) IN (SELECT kind, source_id FROM source_totals WHERE owner = ?1 LIMIT ?2)`},
 	} {
 		n, err := t.change(part.query, owner, eraseStep)
 		if err != nil {
 			return e, false, err
 		}
-		*part.count = int(n)
+		*part.count += int(n)
 		more = more || n == eraseStep
 	}
+	left, err := eraseRecords(t, owner, &e)
+	if err != nil {
+		return e, true, err
+	}
+	more = more || left
 	if left, err := eraseEvents(t, owner, &e); err != nil || left || more {
 		return e, true, err
 	}
@@ -84,6 +87,24 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 		err = t.exec(`DELETE FROM owners WHERE owner = ?`, owner)
 	}
 	return e, false, err
+}
+
+// eraseRecords removes some of an owner's records, without entries in the feed. left means that
+// there may be others.
+func eraseRecords(t *tx, owner string, e *storage.Erased) (left bool, err error) {
+	counts := map[record.Kind]*int{record.Monitor: &e.Monitors, record.Rule: &e.Rules, record.Endpoint: &e.Endpoints, record.APIKey: &e.Keys}
+	removed := 0
+	err = each(t, `DELETE FROM records WHERE n IN (SELECT n FROM records WHERE owner = ? LIMIT ?) RETURNING kind`,
+		[]any{owner, eraseStep}, func(rows *sql.Rows) error {
+			var kind record.Kind
+			err := rows.Scan(&kind)
+			if count := counts[kind]; count != nil {
+				*count++
+			}
+			removed++
+			return wrap(err)
+		})
+	return removed == eraseStep, err
 }
 
 // eraseEvents removes some of an owner's events without remembering their ids. left means that

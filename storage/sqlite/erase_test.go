@@ -28,7 +28,7 @@ func TestErasingTakesSteps(t *testing.T) {
 	for i := range totals {
 		all = append(all, billing.Entry{ID: fmt.Sprint(i), Owner: acme.Owner, Kind: billing.KindMonitor, SourceID: fmt.Sprint(i), Amount: 1})
 	}
-	must(t, s.Ledger().Append(t.Context(), all...))
+	must(t, s.Ports().Ledger.Append(t.Context(), all...))
 	count := func() map[string]int {
 		n := make(map[string]int)
 		for _, table := range []string{"events", "deliveries", "source_totals", "ledger_entries", "owners"} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -29,7 +30,7 @@ func Example() {
 	defer store.Close(ctx)
 
 	src := deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_1", Owner: "acme", Name: "space"}
-	if err := store.Endpoints().Create(ctx, deliver.Endpoint{
+	if err := roles.Endpoints(store.Ports().Records).Create(ctx, deliver.Endpoint{
 		ID: "wh_1", Source: src, URL: "https://hooks.example.com/posts", Status: deliver.EndpointActive,
 	}); err != nil {
 		fmt.Println(err)
@@ -42,19 +43,19 @@ func Example() {
 			Body: []byte(`{"event":"tweet.detected","tweet_id":"1234"}`),
 		}},
 	}
-	if err := store.Journal().Commit(ctx, []*detect.Batch{found}); err != nil {
+	if err := store.Ports().Journal.Commit(ctx, []*detect.Batch{found}); err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	claimed, err := store.Outbox().Claim(ctx, deliver.ClaimRequest{Now: time.Now(), Lease: time.Minute, Limit: 10})
+	claimed, err := store.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: time.Now(), Lease: time.Minute, Limit: 10})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, d := range claimed {
 		fmt.Printf("send event %d of %s to %s: %s\n", d.Event.Seq, d.Owner(), d.EndpointID, d.Event.Body)
-		err := store.Outbox().Settle(ctx, deliver.Settlement{
+		err := store.Ports().Outbox.Settle(ctx, deliver.Settlement{
 			DeliveryID: d.ID,
 			Attempt:    &deliver.Attempt{N: d.Attempts + 1, At: time.Now(), StatusCode: 204},
 			State:      deliver.StateDelivered,
@@ -64,7 +65,7 @@ func Example() {
 		}
 	}
 
-	log, err := store.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered})
+	log, err := store.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered})
 	if err != nil {
 		fmt.Println(err)
 		return

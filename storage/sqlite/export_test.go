@@ -3,9 +3,12 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // SchemaVersion is the version of the schema that this package makes.
@@ -75,9 +78,18 @@ func (s *Store) AskReader(ctx context.Context, query string) (answer string, err
 // begun until end is closed.
 func (s *Store) Search(ctx context.Context, begun chan<- struct{}, end <-chan struct{}) error {
 	return s.search(ctx, func(r *snapshot) error {
-		_, err := one(r, "SELECT count(*) FROM monitors", nil)
+		_, err := one(r, "SELECT count(*) FROM records", nil)
 		close(begun)
 		<-end
+		return err
+	})
+}
+
+// SearchForEver closes begun and makes a query that has no end.
+func (s *Store) SearchForEver(ctx context.Context, begun chan<- struct{}) error {
+	return s.search(ctx, func(r *snapshot) error {
+		close(begun)
+		_, err := one(r, "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n", nil)
 		return err
 	})
 }
@@ -103,6 +115,22 @@ func (s *Store) Reconnect(ctx context.Context) error {
 	return err
 }
 
+// ReadOnWriter reads records as List, Scan, Get and Find do, on the connection of Plans.
+func (s *Store) ReadOnWriter(ctx context.Context, q record.Query) error {
+	return s.write(ctx, func(t *tx) error {
+		_, _, err := listRecords(t, &q)
+		_, _, scanErr := scanRecords(t, q.Kind, 0)
+		_, getErr := recordWhere(t, byKey, string(q.Kind), "", q.Owner)
+		_, findErr := recordWhere(t, byLookup, string(q.Kind), "")
+		for _, err := range []error{getErr, findErr} {
+			if !errors.Is(err, record.ErrNotFound) {
+				return err
+			}
+		}
+		return errors.Join(err, scanErr)
+	})
+}
+
 // Plans is how SQLite carries out the statements that the writer has run so far, by their
 // text.
 func (s *Store) Plans(ctx context.Context) (plans map[string]string, err error) {
@@ -110,8 +138,8 @@ func (s *Store) Plans(ctx context.Context) (plans map[string]string, err error) 
 	err = s.write(ctx, func(t *tx) error {
 		var queries []string
 		for st := range t.stmts {
-			if st.rows == 0 && !strings.Contains(st.query, "PRAGMA") {
-				queries = append(queries, st.query)
+			if !strings.Contains(st.query, "PRAGMA") {
+				queries = append(queries, st.text())
 			}
 		}
 		for _, query := range queries {

@@ -10,8 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -66,31 +65,19 @@ func same(t *testing.T, got, want any) {
 func TestEveryFieldSurvives(t *testing.T) {
 	ctx := t.Context()
 	s, c := open(t, sqlite.Options{})
-	t.Run("monitor", func(t *testing.T) {
-		m := filled[monitor.Monitor]()
-		must(t, s.Monitors().Create(ctx, m))
-		got, err := s.Monitors().Get(ctx, m.Owner, m.ID)
-		must(t, err)
-		same(t, got, m)
-	})
-	t.Run("rule", func(t *testing.T) {
-		r := filled[rule.Rule]()
-		must(t, s.Rules().Create(ctx, r))
-		got, err := s.Rules().Get(ctx, r.Owner, r.ID)
+	t.Run("record", func(t *testing.T) {
+		r := filled[record.Record]()
+		r.Version, r.Note = 0, ""
+		apply(t, s, record.Change{Put: []record.Record{r}, Notes: []record.Note{{Ref: r.Ref(), Text: "note"}}})
+		r.Version, r.Note = 1, "note"
+		got, err := s.Ports().Records.Get(ctx, r.Owner, r.Key)
 		must(t, err)
 		same(t, got, r)
-	})
-	t.Run("endpoint", func(t *testing.T) {
-		e := filled[deliver.Endpoint]()
-		must(t, s.Endpoints().Create(ctx, e))
-		got, err := s.Endpoints().Get(ctx, e.Source.Owner, e.ID)
-		must(t, err)
-		same(t, got, e)
 	})
 	t.Run("cursor", func(t *testing.T) {
 		cur := filled[detect.Cursor]()
 		commit(t, s, &detect.Batch{Cursor: &cur})
-		got, err := s.Journal().Cursors(ctx, cur.Target)
+		got, err := s.Ports().Journal.Cursors(ctx, cur.Target)
 		must(t, err)
 		same(t, got, []detect.Cursor{cur})
 	})
@@ -106,16 +93,16 @@ func TestEveryFieldSurvives(t *testing.T) {
 	t.Run("attempt", func(t *testing.T) {
 		d := commitAt(t, s, start, handled(acme, "1", "log")).Deliveries[0]
 		a := filled[deliver.Attempt]()
-		must(t, s.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: d.ID, Attempt: &a, State: deliver.StateDelivered}))
-		got, err := s.Log().Delivery(ctx, "acme", d.ID)
+		must(t, s.Ports().Outbox.Settle(ctx, deliver.Settlement{DeliveryID: d.ID, Attempt: &a, State: deliver.StateDelivered}))
+		got, err := s.Ports().Log.Delivery(ctx, "acme", d.ID)
 		must(t, err)
 		same(t, got.Log, []deliver.Attempt{a})
 		same(t, got.Event, d.Event)
 	})
 	t.Run("ledger entry", func(t *testing.T) {
 		e := filled[billing.Entry]()
-		must(t, s.Ledger().Append(ctx, e))
-		got, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: e.Owner})
+		must(t, s.Ports().Ledger.Append(ctx, e))
+		got, err := s.Ports().Ledger.Entries(ctx, billing.EntryQuery{Owner: e.Owner})
 		must(t, err)
 		e.Balance = e.Amount
 		same(t, got.Entries, []billing.Entry{e})
@@ -140,7 +127,7 @@ func TestTimes(t *testing.T) {
 			ev := handled(acme, "1", "log")
 			ev.EarliestAt = row.give
 			commitAt(t, s, row.give, ev)
-			due, open, err := s.Outbox().NextDue(t.Context(), nil)
+			due, open, err := s.Ports().Outbox.NextDue(t.Context(), nil)
 			must(t, err)
 			want(t, "open", open, true)
 			want(t, "due", due, row.want)
@@ -163,7 +150,7 @@ func TestAuthorsCompareWithoutCase(t *testing.T) {
 			ev := handled(acme, "1", "log")
 			ev.AuthorUsername = row.stored
 			commitAt(t, s, start, ev)
-			page, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", AuthorUsername: row.asked})
+			page, err := s.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", AuthorUsername: row.asked})
 			must(t, err)
 			want(t, "total", page.Total, row.total)
 		})

@@ -74,7 +74,7 @@ func TestAFileThatTookThePlaceIsLeftAlone(t *testing.T) {
 	before := string(read(t, path))
 	wantErr(t, s.Backup(t.Context(), filepath.Join(t.TempDir(), "b.db")), errAny)
 	must(t, s.Reconnect(t.Context()))
-	wantErr(t, s.Ledger().Append(t.Context(), entry("lost", 1)), errAny)
+	wantErr(t, s.Ports().Ledger.Append(t.Context(), entry("lost", 1)), errAny)
 	want(t, "the other file is as it was", string(read(t, path)) == before, true)
 }
 

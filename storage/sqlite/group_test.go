@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
@@ -26,11 +27,11 @@ func TestCallsShareATransaction(t *testing.T) {
 		results = append(results, h.queue(i+1, func() error {
 			switch i % 4 {
 			case 1: // the second is not covered
-				return h.s.Ledger().Append(context.Background(), entry(fmt.Sprint("a", i), -1), entry(fmt.Sprint("b", i), -5000))
+				return h.s.Ports().Ledger.Append(context.Background(), entry(fmt.Sprint("a", i), -1), entry(fmt.Sprint("b", i), -5000))
 			case 2:
-				return h.s.Monitors().Update(context.Background(), monitor.Monitor{ID: "none", Owner: "acme"})
+				return roles.Monitors(h.s.Ports().Records).Update(context.Background(), monitor.Monitor{ID: "none", Owner: "acme", Version: 1})
 			}
-			return h.s.Journal().Commit(context.Background(), []*detect.Batch{{Events: newEvents(acme, fmt.Sprint(i))}})
+			return h.s.Ports().Journal.Commit(context.Background(), []*detect.Batch{{Events: newEvents(acme, fmt.Sprint(i))}})
 		}))
 	}
 	h.release()
@@ -59,15 +60,15 @@ func TestCallsJoinTheTransactionUnderWay(t *testing.T) {
 	}})
 	must(t, err)
 	defer closed(t, h.s)
-	must(t, h.s.Ledger().Append(t.Context(), entry("top-up", 1000)))
+	must(t, h.s.Ports().Ledger.Append(t.Context(), entry("top-up", 1000)))
 	before := transactions(t, h.path)
 	armed.Store(true)
 	first := background(func() error {
-		return h.s.Journal().Commit(context.Background(), []*detect.Batch{{Events: newEvents(acme, "1")}})
+		return h.s.Ports().Journal.Commit(context.Background(), []*detect.Batch{{Events: newEvents(acme, "1")}})
 	})
 	<-begun
-	second := h.queue(1, func() error { return h.s.Ledger().Append(context.Background(), entry("too much", -5000)) })
-	third := h.queue(2, func() error { return h.s.Ledger().Append(context.Background(), entry("a", -1)) })
+	second := h.queue(1, func() error { return h.s.Ports().Ledger.Append(context.Background(), entry("too much", -5000)) })
+	third := h.queue(2, func() error { return h.s.Ports().Ledger.Append(context.Background(), entry("a", -1)) })
 	close(end)
 	wantErr(t, <-first, nil)
 	wantErr(t, <-second, billing.ErrInsufficient)
@@ -81,9 +82,9 @@ func TestCallsJoinTheTransactionUnderWay(t *testing.T) {
 // its transaction or not.
 func TestAStatementThatFailsHalfWay(t *testing.T) {
 	h := hold(t)
-	first := h.queue(1, func() error { return h.s.Ledger().Append(context.Background(), entry("first", -1)) })
+	first := h.queue(1, func() error { return h.s.Ports().Ledger.Append(context.Background(), entry("first", -1)) })
 	half := h.queue(2, func() error { return h.s.FailHalfWay(context.Background()) })
-	third := h.queue(3, func() error { return h.s.Ledger().Append(context.Background(), entry("third", -1)) })
+	third := h.queue(3, func() error { return h.s.Ports().Ledger.Append(context.Background(), entry("third", -1)) })
 	h.release()
 	wantErr(t, <-first, nil)
 	wantErr(t, <-third, nil)
@@ -105,7 +106,7 @@ func TestAGroupHasABound(t *testing.T) {
 	var results []<-chan error
 	for i := range callers {
 		results = append(results, h.queue(i+1, func() error {
-			return h.s.Ledger().Append(context.Background(), entry(fmt.Sprint(i), -1))
+			return h.s.Ports().Ledger.Append(context.Background(), entry(fmt.Sprint(i), -1))
 		}))
 	}
 	h.release()

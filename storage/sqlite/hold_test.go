@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -58,7 +58,7 @@ func TestAKilledProcessLeavesTheFile(t *testing.T) {
 	if path := os.Getenv(holdFile); path != "" {
 		s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
 		must(t, err)
-		must(t, s.Ledger().Append(context.Background(), entry("kept", 1)))
+		must(t, s.Ports().Ledger.Append(context.Background(), entry("kept", 1)))
 		os.Stdout.WriteString("open\n")
 		os.Stdin.Read(make([]byte, 1)) // until the process is killed
 	}
@@ -95,16 +95,18 @@ func TestAdminWorksBesideAStore(t *testing.T) {
 	s, _ := openAt(t, path, sqlite.Options{})
 	admin, _ := openAt(t, path, sqlite.Options{Admin: true})
 	ctx := t.Context()
-	must(t, admin.Keys().Create(ctx, apikey.Key{ID: "k", Owner: "acme", Hash: strings.Repeat("0", 64)}))
-	must(t, admin.Ledger().Append(ctx, entry("top-up", 5)))
-	wantBalance(t, s, "acme", 5, 0)
-	_, err := s.Keys().Get(ctx, "acme", "k")
+	key := record.Record{Key: record.Key{Kind: record.APIKey, ID: "k"}, Owner: "acme"}
+	_, err := admin.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{key}})
 	must(t, err)
-	wantErr(t, admin.Journal().Commit(ctx, []*detect.Batch{{Events: newEvents(acme, "1")}}), sqlite.ErrAdmin)
-	_, err = admin.Outbox().Claim(ctx, deliver.ClaimRequest{Now: start, Limit: 1})
+	must(t, admin.Ports().Ledger.Append(ctx, entry("top-up", 5)))
+	wantBalance(t, s, "acme", 5, 0)
+	_, err = s.Ports().Records.Get(ctx, "acme", key.Key)
+	must(t, err)
+	wantErr(t, admin.Ports().Journal.Commit(ctx, []*detect.Batch{{Events: newEvents(acme, "1")}}), sqlite.ErrAdmin)
+	_, err = admin.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: start, Limit: 1})
 	wantErr(t, err, sqlite.ErrAdmin)
-	_, _, err = admin.Replays().Step(ctx, deliver.ReplayStep{})
+	_, _, err = admin.Ports().Replays.Step(ctx, deliver.ReplayStep{})
 	wantErr(t, err, sqlite.ErrAdmin)
-	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "more", Owner: "acme", Amount: 1}))
+	must(t, s.Ports().Ledger.Append(ctx, billing.Entry{ID: "more", Owner: "acme", Amount: 1}))
 	wantBalance(t, admin, "acme", 6, 0)
 }

@@ -23,17 +23,17 @@ func TestDeliveriesAreFoundByID(t *testing.T) {
 	young := commitAt(t, s, start, handled(acme, "young", "a")).Deliveries[0]
 	want(t, "events", tweets(eventsOf(t, s, "acme")), fmt.Sprintf("1:old %d:young", young.Event.Seq))
 	for _, d := range []deliver.Delivery{old, young} {
-		must(t, s.Outbox().Settle(t.Context(),
+		must(t, s.Ports().Outbox.Settle(t.Context(),
 			deliver.Settlement{DeliveryID: "unknown", Attempt: &deliver.Attempt{N: 1}, State: deliver.StateFailed},
 			deliver.Settlement{DeliveryID: d.ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateRetrying, Due: start},
 		))
-		e, err := s.Log().Delivery(t.Context(), "acme", d.ID)
+		e, err := s.Ports().Log.Delivery(t.Context(), "acme", d.ID)
 		must(t, err)
 		want(t, "tweet", e.Event.TweetID, d.Event.TweetID)
 		want(t, "state", e.State, deliver.StateRetrying)
 		want(t, "attempts", len(e.Log), 1)
 	}
-	_, err := s.Log().Delivery(t.Context(), "acme", "unknown")
+	_, err := s.Ports().Log.Delivery(t.Context(), "acme", "unknown")
 	wantErr(t, err, deliver.ErrDeliveryNotFound)
 }
 
@@ -45,7 +45,7 @@ func TestTooManyDeliveriesOfAnEvent(t *testing.T) {
 	for i := range 1<<16 + 1 {
 		ev.Handlers = append(ev.Handlers, fmt.Sprint(i))
 	}
-	err := s.Journal().Commit(t.Context(), []*detect.Batch{{Events: []deliver.Event{ev}}})
+	err := s.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Events: []deliver.Event{ev}}})
 	if err == nil || !strings.Contains(err.Error(), "want at most 65536") {
 		t.Errorf("error = %v, want one about 65536", err)
 	}

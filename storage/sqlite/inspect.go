@@ -82,7 +82,7 @@ func checkVersion(version int) error {
 // checked lists the tables that Open checks if the file was not closed. They are small, and their
 // rows cannot be restored from elsewhere. The other tables may have gigabytes, too much to check at
 // each restart. Damage in them shows when it is read.
-var checked = []string{"monitors", "rules", "endpoints", "owners", "reservations", "api_keys"}
+var checked = []string{"records", "record_sums", "gone", "state", "owners", "reservations"}
 
 // checkPages checks a file together with its log. It uses a read-only connection, and changes
 // neither.

@@ -16,7 +16,7 @@ func TestFileHoldsNoUsableKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	must(t, err)
-	keys, err := apikey.NewManager(apikey.Config{Store: s.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: s.Ports().Records})
 	must(t, err)
 	var issued []apikey.Issued
 	for range 20 {

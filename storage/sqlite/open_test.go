@@ -86,7 +86,7 @@ func TestReopen(t *testing.T) {
 			want(t, "content", dump(t, again), before)
 			b := commitAt(t, again, start, newEvents(source("acme", "src"), "1", "2", "3")...)
 			want(t, "sequence numbers", seqs(b.Events), "0 0 3")
-			wantErr(t, again.Ledger().Reserve(t.Context(), billing.Reservation{ID: "kept", Owner: "acme", Amount: 99}), nil)
+			wantErr(t, again.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: "kept", Owner: "acme", Amount: 99}), nil)
 		})
 	}
 }
@@ -114,7 +114,7 @@ func TestATornLogLosesOnlyItsEnd(t *testing.T) {
 		for i, ev := range evs {
 			want(t, "sequence number", ev.Seq, uint64(i+1))
 		}
-		page, err := again.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+		page, err := again.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
 		must(t, err)
 		want(t, "deliveries", page.Total, len(evs))
 		most = max(most, len(evs))
@@ -166,6 +166,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"another schema", store(func(t *testing.T, db *sql.DB) {
 			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.SchemaVersion+1))
 		}), sqlite.ErrVersion},
+		{"the schema before", store(func(t *testing.T, db *sql.DB) {
+			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.SchemaVersion-1))
+		}), sqlite.ErrVersion},
 		{"another schema that is in the log only", func(t *testing.T, path string) {
 			old := filepath.Join(t.TempDir(), "old.db")
 			closed(t, worked(t, old))
@@ -186,15 +189,13 @@ func TestOpenRefuses(t *testing.T) {
 			s, _ = openAt(t, old, sqlite.Options{})
 			commitAt(t, s, start, newEvent(acme, "3"))
 			data := read(t, old)
-			// A page that the log does not have: the root of the table of rules.
-			root, err := s.Ask(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = 'rules'")
+			// A page that the log does not have: the root of the table of records.
+			root, err := s.Ask(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = 'records'")
 			must(t, err)
-			page := int(root[0]-'0') * pageSize
-			if len(root) != 1 || page == 0 {
-				t.Fatalf("root page %q", root)
-			}
+			page, err := strconv.Atoi(root)
+			must(t, err)
 			for i := range pageSize {
-				data[page-pageSize+i] = 0xa5
+				data[(page-1)*pageSize+i] = 0xa5
 			}
 			must(t, os.WriteFile(path, data, 0o600))
 			must(t, os.WriteFile(path+"-wal", read(t, old+"-wal"), 0o600))
@@ -281,7 +282,7 @@ func FuzzOpen(f *testing.F) {
 		s, err := sqlite.Open(ctx, path, sqlite.Options{})
 		if err == nil {
 			// Other damage may be an error of a later call.
-			s.Log().Events(ctx, "acme", 0, 1)
+			s.Ports().Log.Events(ctx, "acme", 0, 1)
 			s.Close(ctx)
 			return
 		}
@@ -330,8 +331,8 @@ func TestDamageFoundLater(t *testing.T) {
 	}
 	must(t, os.WriteFile(path, data, 0o600))
 	s, _ = openAt(t, path, sqlite.Options{})
-	_, err = s.Log().Events(t.Context(), "acme", 0, 1)
+	_, err = s.Ports().Log.Events(t.Context(), "acme", 0, 1)
 	wantErr(t, err, sqlite.ErrCorrupt)
-	err = s.Journal().Commit(t.Context(), []*detect.Batch{{Events: newEvents(acme, "new")}})
+	err = s.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Events: newEvents(acme, "new")}})
 	wantErr(t, err, sqlite.ErrCorrupt)
 }

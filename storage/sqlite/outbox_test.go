@@ -19,7 +19,7 @@ func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.
 
 func claim(t testing.TB, s *sqlite.Store, now time.Time, limit int, skip ...string) []deliver.Delivery {
 	t.Helper()
-	ds, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: now, Lease: lease, Limit: limit, Skip: skip})
+	ds, err := s.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: now, Lease: lease, Limit: limit, Skip: skip})
 	must(t, err)
 	return ds
 }
@@ -37,7 +37,7 @@ const limitChild = "STREAMWATCH_TEST_SQLITE_LIMIT"
 
 func TestClaimTakesAnyLimit(t *testing.T) {
 	if os.Getenv(limitChild) != "" {
-		ds, err := furnished(t).Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: start, Lease: time.Hour, Limit: math.MaxInt})
+		ds, err := furnished(t).Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: start, Lease: time.Hour, Limit: math.MaxInt})
 		must(t, err)
 		want(t, "claimed", len(ds), 1)
 		return

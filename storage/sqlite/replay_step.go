@@ -94,8 +94,8 @@ func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 	case r.ID != q.ID || r.Cursor != q.Cursor || r.State != deliver.ReplayRunning:
 		return r, deliver.ErrReplayConflict
 	}
-	e, err := endpointOf(t, q.Owner, q.EndpointID)
-	if err == nil && e.Status != deliver.EndpointActive {
+	status, err := endpointStatus(t, q.Owner, q.EndpointID)
+	if err == nil && status != deliver.EndpointActive {
 		err = deliver.ErrReplayWaits
 	}
 	return r, err

@@ -14,7 +14,7 @@ type replays struct{ s *Store }
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 	return rs.s.write(ctx, func(t *tx) error {
-		if _, err := endpointOf(t, r.Owner, r.EndpointID); err != nil {
+		if _, err := endpointStatus(t, r.Owner, r.EndpointID); err != nil {
 			return err
 		}
 		had, found, err := replayOf(t, r.EndpointID)
@@ -58,6 +58,15 @@ func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deli
 		return nil, err
 	}
 	return due, nil
+}
+
+// endpointStatus returns the status of an endpoint, or deliver.ErrEndpointNotFound.
+func endpointStatus(a querier, owner, id string) (status deliver.EndpointStatus, err error) {
+	found, err := one(a, `SELECT status FROM records WHERE kind = 'endpoint' AND id = ? AND owner = ?`, []any{id, owner}, &status)
+	if err == nil && !found {
+		err = deliver.ErrEndpointNotFound
+	}
+	return status, err
 }
 
 func replayOf(a querier, endpointID string) (r deliver.Replay, found bool, err error) {

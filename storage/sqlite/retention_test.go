@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -31,7 +32,7 @@ func (h *history) open(n int) {
 // end settles the deliveries of these tweets.
 func (h *history) end(tweets ...int) {
 	for _, n := range tweets {
-		must(h.T, h.s.Outbox().Settle(h.Context(), deliver.Settlement{
+		must(h.T, h.s.Ports().Outbox.Settle(h.Context(), deliver.Settlement{
 			DeliveryID: h.ds[n-1].ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateDelivered,
 		}))
 	}
@@ -88,7 +89,7 @@ func TestRetention(t *testing.T) {
 			h := &history{T: t, s: s, c: c}
 			row.do(h)
 			// Deliveries first: they must not depend on an earlier query.
-			page, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", SourceID: acme.ID, PageSize: 100})
+			page, err := s.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", SourceID: acme.ID, PageSize: 100})
 			must(t, err)
 			evs := eventsOf(t, s, "acme")
 			want(t, "events", tweets(evs), row.want)
@@ -100,7 +101,7 @@ func TestRetention(t *testing.T) {
 				kept[ev.ID] = true
 			}
 			for _, d := range h.ds {
-				_, err := s.Log().Delivery(t.Context(), "acme", d.ID)
+				_, err := s.Ports().Log.Delivery(t.Context(), "acme", d.ID)
 				var gone error
 				if !kept[d.Event.ID] {
 					gone = deliver.ErrDeliveryNotFound
@@ -118,9 +119,9 @@ func TestDeletingAnEndpointLetsEventsGo(t *testing.T) {
 	ds := commitAt(t, s, start, newEvents(acme, "1", "2", "3")...).Deliveries
 	h := &history{T: t, s: s, ds: ds}
 	h.end(2, 6) // to f, of tweets 1 and 3
-	must(t, s.Endpoints().Delete(t.Context(), "acme", "e"))
+	must(t, roles.Endpoints(s.Ports().Records).Delete(t.Context(), "acme", "e"))
 	want(t, "tweet 2 is still open to f", tweets(eventsOf(t, s, "acme")), "2:2")
-	must(t, s.Endpoints().Delete(t.Context(), "acme", "f"))
+	must(t, roles.Endpoints(s.Ports().Records).Delete(t.Context(), "acme", "f"))
 	want(t, "all ended, one is retained", tweets(eventsOf(t, s, "acme")), "2:2")
 	want(t, "settled", rows(t, s, "settled"), 1)
 }
@@ -145,7 +146,7 @@ func TestRemovalGoesInSmallSteps(t *testing.T) {
 	var evs []deliver.Event
 	for i := range old {
 		evs = append(evs, handled(acme, fmt.Sprint("old ", i), "a"))
-		must(t, s.Ledger().Append(t.Context(), entry(fmt.Sprint(i), 1)))
+		must(t, s.Ports().Ledger.Append(t.Context(), entry(fmt.Sprint(i), 1)))
 	}
 	h.ds = commitAt(t, s, start, evs...).Deliveries
 	for i := range old {
@@ -155,7 +156,7 @@ func TestRemovalGoesInSmallSteps(t *testing.T) {
 	for left := old; left > 0; {
 		want(t, "shown", len(eventsOf(t, s, "acme")), 0)
 		before := rows(t, s, "ledger_entries")
-		must(t, s.Outbox().Settle(t.Context())) // a write that adds nothing
+		must(t, s.Ports().Outbox.Settle(t.Context())) // a write that adds nothing
 		now := rows(t, s, "events")
 		want(t, "removed", left-now, min(64, left))
 		want(t, "removed entries", before-rows(t, s, "ledger_entries"), min(64, before))
@@ -194,18 +195,18 @@ func TestIDsAreForgottenWithAge(t *testing.T) {
 	ctx := t.Context()
 	s, c := open(t, sqlite.Options{MaxEvents: 1, MaxEntries: 1, IDRetention: time.Hour})
 	commitAt(t, s, start, newEvents(acme, "1", "2")...)
-	must(t, s.Ledger().Append(ctx, entry("1", 1), entry("2", 1)))
-	must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}))
-	must(t, s.Ledger().Release(ctx, "r"))
+	must(t, s.Ports().Ledger.Append(ctx, entry("1", 1), entry("2", 1)))
+	must(t, s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}))
+	must(t, s.Ports().Ledger.Release(ctx, "r"))
 	c.Advance(time.Hour - 1)
 	want(t, "just before", seqs(commitAt(t, s, start, newEvent(acme, "1")).Events), "0")
-	must(t, s.Ledger().Append(ctx, entry("1", 1)))
-	wantErr(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}), billing.ErrResolved)
+	must(t, s.Ports().Ledger.Append(ctx, entry("1", 1)))
+	wantErr(t, s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}), billing.ErrResolved)
 	wantBalance(t, s, "acme", 2, 0)
 	c.Advance(1)
-	must(t, s.Outbox().Settle(ctx)) // any write
+	must(t, s.Ports().Outbox.Settle(ctx)) // any write
 	want(t, "afterwards", seqs(commitAt(t, s, start, newEvent(acme, "1")).Events), "3")
-	must(t, s.Ledger().Append(ctx, entry("1", 1)))
-	must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}))
+	must(t, s.Ports().Ledger.Append(ctx, entry("1", 1)))
+	must(t, s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}))
 	wantBalance(t, s, "acme", 3, 0)
 }

@@ -7,7 +7,7 @@ import "strings"
 const applicationID = 0x7374726d
 
 // schemaVersion is the version of the schema below. It is stored in PRAGMA user_version.
-const schemaVersion = 1
+const schemaVersion = 3
 
 // schema creates an empty store. The command .schema of the sqlite3 program shows the comments
 // within a table.
@@ -15,49 +15,71 @@ const schemaVersion = 1
 // A column n numbers the rows in the order of creation. Times are Unix nanoseconds, NULL for
 // none; durations are nanoseconds; amounts are thousandths of a credit.
 const schema = `
-CREATE TABLE monitors (
-	n       INTEGER PRIMARY KEY,
-	id      TEXT NOT NULL UNIQUE,
-	owner   TEXT NOT NULL,
-	name    TEXT NOT NULL,
-	status  TEXT NOT NULL,
-	version INTEGER NOT NULL,
-	record  TEXT NOT NULL, -- all fields, JSON
-	UNIQUE (owner, name)
+CREATE TABLE records (
+	n           INTEGER PRIMARY KEY,
+	kind        TEXT NOT NULL, -- monitor, rule, endpoint or key
+	id          TEXT NOT NULL,
+	owner       TEXT NOT NULL,
+	parent_kind TEXT NOT NULL, -- empty for none
+	parent      TEXT NOT NULL, -- id of an endpoint's monitor or rule, empty for none
+	name        TEXT, -- of an endpoint its URL, NULL for none
+	lookup      TEXT, -- of a key the beginning of its hash, NULL for none
+	status      TEXT NOT NULL,
+	size        INTEGER NOT NULL, -- number of accounts
+	price       INTEGER NOT NULL, -- amount a day
+	version     INTEGER NOT NULL,
+	created_at  INTEGER,
+	updated_at  INTEGER,
+	note        TEXT NOT NULL DEFAULT '',
+	data        BLOB, -- the other fields, JSON, secrets as given
+	UNIQUE (kind, id)
+) STRICT;
+CREATE UNIQUE INDEX records_by_name ON records (owner, kind, parent_kind, parent, name) WHERE name IS NOT NULL;
+CREATE UNIQUE INDEX records_by_lookup ON records (kind, lookup) WHERE lookup IS NOT NULL;
+-- Each of these ends with n.
+CREATE INDEX records_of_owner ON records (owner, kind);
+CREATE INDEX records_by_status ON records (owner, kind, status);
+CREATE INDEX records_of_parent ON records (owner, parent_kind, parent, kind, status) WHERE parent <> '';
+
+CREATE TABLE record_sums ( -- of the records with this owner, kind and status
+	owner  TEXT NOT NULL,
+	kind   TEXT NOT NULL,
+	status TEXT NOT NULL,
+	count  INTEGER NOT NULL,
+	size   INTEGER NOT NULL,
+	price  INTEGER NOT NULL,
+	PRIMARY KEY (owner, kind, status)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER records_added AFTER INSERT ON records BEGIN
+	INSERT INTO record_sums VALUES (new.owner, new.kind, new.status, 1, new.size, new.price)
+		ON CONFLICT DO UPDATE SET count = count + 1, size = size + excluded.size, price = price + excluded.price;
+END;
+CREATE TRIGGER records_removed AFTER DELETE ON records BEGIN
+	UPDATE record_sums SET count = count - 1, size = size - old.size, price = price - old.price
+		WHERE owner = old.owner AND kind = old.kind AND status = old.status;
+	DELETE FROM record_sums WHERE owner = old.owner AND kind = old.kind AND status = old.status AND count = 0;
+END;
+CREATE TRIGGER records_changed AFTER UPDATE OF status, size, price ON records
+WHEN (old.status, old.size, old.price) IS NOT (new.status, new.size, new.price) BEGIN
+	INSERT INTO record_sums VALUES (new.owner, new.kind, new.status, 1, new.size, new.price)
+		ON CONFLICT DO UPDATE SET count = count + 1, size = size + excluded.size, price = price + excluded.price;
+	UPDATE record_sums SET count = count - 1, size = size - old.size, price = price - old.price
+		WHERE owner = old.owner AND kind = old.kind AND status = old.status;
+	DELETE FROM record_sums WHERE owner = old.owner AND kind = old.kind AND status = old.status AND count = 0;
+END;
+
+CREATE TABLE feed ( -- of changes to records, the newest only
+	n     INTEGER PRIMARY KEY,
+	kind  TEXT NOT NULL,
+	id    TEXT NOT NULL,
+	owner TEXT NOT NULL -- empty after it was erased, and for kind owner: id is then its record.OwnerID
 ) STRICT;
 
-CREATE TABLE rules (
-	n       INTEGER PRIMARY KEY,
-	id      TEXT NOT NULL UNIQUE,
-	owner   TEXT NOT NULL,
-	tag     TEXT NOT NULL,
-	status  TEXT NOT NULL,
-	version INTEGER NOT NULL,
-	record  TEXT NOT NULL, -- all fields, JSON
-	UNIQUE (owner, tag)
-) STRICT;
-
-CREATE TABLE endpoints (
-	n         INTEGER PRIMARY KEY,
-	id        TEXT NOT NULL UNIQUE,
-	owner     TEXT NOT NULL,
-	source_id TEXT NOT NULL,
-	url       TEXT NOT NULL,
-	status    TEXT NOT NULL,
-	version   INTEGER NOT NULL,
-	record    TEXT NOT NULL, -- all fields, JSON, secrets as given
-	UNIQUE (owner, source_id, url)
-) STRICT;
-
-CREATE TABLE api_keys (
-	n       INTEGER PRIMARY KEY,
-	id      TEXT NOT NULL UNIQUE,
-	owner   TEXT NOT NULL,
-	lookup  TEXT NOT NULL UNIQUE, -- the first 8 bytes of the hash, hexadecimal
-	version INTEGER NOT NULL,
-	record  TEXT NOT NULL -- all fields, JSON; of the key itself only its SHA-256
-) STRICT;
-CREATE INDEX api_keys_of_owner ON api_keys (owner);
+CREATE TABLE gone ( -- owners that are refused after they were erased
+	owner_id TEXT PRIMARY KEY, -- record.OwnerID
+	until    INTEGER NOT NULL -- time
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE cursors (
 	target  TEXT PRIMARY KEY,
@@ -189,34 +211,33 @@ CREATE TABLE resolved_reservations (
 	outcome TEXT NOT NULL CHECK (outcome IN ('committed', 'given back'))
 ) STRICT;
 
-CREATE TABLE answers ( -- to requests that clients may repeat
-	owner  TEXT NOT NULL,
-	id     TEXT NOT NULL, -- of the request
-	asked  TEXT NOT NULL, -- what it asks for
-	holder TEXT NOT NULL, -- who carries it out, or has
-	until  INTEGER NOT NULL, -- end of the lease while it is under way, else of the answer
-	place  INTEGER UNIQUE, -- in the order of the answers, NULL while it is under way
-	text   BLOB, -- NULL while it is under way
-	PRIMARY KEY (owner, id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX answers_of_owner ON answers (owner, place) WHERE place IS NOT NULL;
-CREATE INDEX answers_by_age ON answers (until);
+CREATE TABLE state ( -- small values
+	version    INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again
+	space      TEXT NOT NULL,
+	owner      TEXT NOT NULL,
+	id         TEXT NOT NULL,
+	expires_at INTEGER, -- NULL for a value of the engine, which does not expire
+	data       BLOB NOT NULL,
+	UNIQUE (space, owner, id)
+) STRICT;
+CREATE INDEX state_of_owner ON state (owner) WHERE expires_at IS NOT NULL;
+CREATE INDEX state_by_age ON state (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE totals ( -- one row
 	newest       INTEGER NOT NULL, -- greatest events.n when events were last removed
 	removed      INTEGER NOT NULL, -- events removed so far: the others are newest - removed
 	erased_seq   INTEGER NOT NULL, -- greatest events.seq of any owner that was erased
-	answers      INTEGER NOT NULL, -- that have a text
-	answer_bytes INTEGER NOT NULL, -- of these texts
+	state_values INTEGER NOT NULL, -- that expire
+	state_bytes  INTEGER NOT NULL, -- of the data of these
 	epoch        INTEGER NOT NULL -- of events.seq: 0, and a random number in a copy by Backup
 ) STRICT;
 INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0);
 
-CREATE TRIGGER answers_more AFTER UPDATE OF text ON answers WHEN old.text IS NULL AND new.text IS NOT NULL BEGIN
-	UPDATE totals SET answers = answers + 1, answer_bytes = answer_bytes + length(new.text);
+CREATE TRIGGER state_more AFTER INSERT ON state WHEN new.expires_at IS NOT NULL BEGIN
+	UPDATE totals SET state_values = state_values + 1, state_bytes = state_bytes + length(new.data);
 END;
-CREATE TRIGGER answers_less AFTER DELETE ON answers WHEN old.text IS NOT NULL BEGIN
-	UPDATE totals SET answers = answers - 1, answer_bytes = answer_bytes - length(old.text);
+CREATE TRIGGER state_less AFTER DELETE ON state WHEN old.expires_at IS NOT NULL BEGIN
+	UPDATE totals SET state_values = state_values - 1, state_bytes = state_bytes - length(old.data);
 END;
 `
 
@@ -229,7 +250,7 @@ var views = strings.NewReplacer("{published}", readable("e.published_at"), "{det
 ).Replace(`
 CREATE VIEW delivery_log AS SELECT
 	d.id AS delivery, d.state, e.owner, e.source_kind, e.source_id, e.source_name, d.endpoint_id,
-	(SELECT p.url FROM endpoints p WHERE p.id = d.endpoint_id) AS url,
+	(SELECT r.name FROM records r WHERE r.kind = 'endpoint' AND r.id = d.endpoint_id) AS url,
 	e.id AS event, e.seq, e.tweet_id, e.author_username, e.text_preview, e.tweet_url, e.platform,
 	{published} AS published, {detected} AS detected, {committed} AS committed,
 	e.latency / 1000000 AS latency_ms, {committed} AS created, {due} AS due,

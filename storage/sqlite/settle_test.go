@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -26,24 +27,24 @@ func TestWhatHappenedToANewDelivery(t *testing.T) {
 	}{
 		{name: "nothing", state: deliver.StateDelivered, attempts: 1},
 		{name: "settled in its transaction", do: func(h *held, s *sqlite.Store) error {
-			return s.Outbox().Settle(context.Background(), failed(d))
+			return s.Ports().Outbox.Settle(context.Background(), failed(d))
 		}, state: deliver.StateFailed, attempts: 1},
 		{name: "its endpoint deleted in its transaction", do: func(h *held, s *sqlite.Store) error {
-			return s.Endpoints().Delete(context.Background(), "acme", deliver.HandlerEndpoint("a"))
+			return roles.Endpoints(s.Ports().Records).Delete(context.Background(), "acme", deliver.HandlerEndpoint("a"))
 		}, state: deliver.StateDelivered, attempts: 1}, // it was under way
 		{name: "settled by another store", after: func(t *testing.T, path string) {
 			other, _ := openAt(t, path, sqlite.Options{Admin: true})
-			must(t, other.Outbox().Settle(t.Context(), failed(d)))
+			must(t, other.Ports().Outbox.Settle(t.Context(), failed(d)))
 		}, state: deliver.StateFailed, attempts: 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := hold(t)
 			// An endpoint of that name, so that it can be deleted.
 			results := []<-chan error{h.queue(1, func() error {
-				return h.s.Endpoints().Create(context.Background(), deliver.Endpoint{ID: deliver.HandlerEndpoint("a"), Source: deliver.Source{Owner: "acme", ID: "other"}, URL: "https://example.com/"})
+				return roles.Endpoints(h.s.Ports().Records).Create(context.Background(), deliver.Endpoint{ID: deliver.HandlerEndpoint("a"), Source: deliver.Source{Owner: "acme", ID: "other"}, URL: "https://example.com/"})
 			})}
 			results = append(results, h.queue(2, func() error {
-				return h.s.Journal().Commit(context.Background(), []*detect.Batch{{Events: []deliver.Event{ev}, DeliverBy: start}})
+				return h.s.Ports().Journal.Commit(context.Background(), []*detect.Batch{{Events: []deliver.Event{ev}, DeliverBy: start}})
 			}))
 			if row.do != nil {
 				results = append(results, h.queue(3, func() error { return row.do(h, h.s) }))
@@ -57,8 +58,8 @@ func TestWhatHappenedToANewDelivery(t *testing.T) {
 			if row.after != nil {
 				row.after(t, h.path)
 			}
-			must(t, h.s.Outbox().Settle(t.Context(), deliver.Settlement{DeliveryID: d.ID, Attempt: &deliver.Attempt{N: 2}, State: deliver.StateDelivered}))
-			e, err := h.s.Log().Delivery(t.Context(), "acme", d.ID)
+			must(t, h.s.Ports().Outbox.Settle(t.Context(), deliver.Settlement{DeliveryID: d.ID, Attempt: &deliver.Attempt{N: 2}, State: deliver.StateDelivered}))
+			e, err := h.s.Ports().Log.Delivery(t.Context(), "acme", d.ID)
 			must(t, err)
 			want(t, "state", e.State, row.state)
 			want(t, "attempts", len(e.Log), row.attempts)

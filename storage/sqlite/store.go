@@ -7,18 +7,12 @@ import (
 	"math"
 	"sync"
 
-	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
 var (
 	_ storage.Store = (*Store)(nil)
-	_ storage.Keyed = (*Store)(nil)
 )
 
 // Store is a storage.Store in a file. It is safe for concurrent use.
@@ -36,31 +30,11 @@ type Store struct {
 	calling  gate               // counts the calls in progress
 }
 
-// Monitors returns the store of monitors.
-func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
-
-// Rules returns the store of filter rules.
-func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
-
-// Endpoints returns the store of webhook endpoints. It stores secrets unencrypted.
-func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
-
-// Journal returns the journal, which records detections.
-func (s *Store) Journal() detect.Journal { return journal{s} }
-
-// Outbox returns the outbox, which holds the open deliveries.
-func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
-
-// Replays returns the store of replays. A step looks at up to 256 events.
-func (s *Store) Replays() deliver.Replays { return replays{s} }
-
-// Log returns the log of deliveries and events. A page of deliveries has the total number, which
-// takes reading all retained deliveries of the owner.
-func (s *Store) Log() deliver.Log { return deliveryLog{s} }
-
-// Ledger returns the ledger, which keeps balances. A reservation without ExpiresAt never
-// expires.
-func (s *Store) Ledger() billing.Ledger { return ledger{s} }
+// Ports returns the store's ports.
+func (s *Store) Ports() storage.Ports {
+	return storage.Ports{Records: recordStore{s}, State: stateStore{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
+		Replays: replays{s}, Ledger: ledger{s}, Sweeper: s}
+}
 
 // Close waits for the calls in progress and closes the file. Every later call returns ErrClosed,
 // including a second Close. If ctx ends first, reads and queued writes return ErrClosed. Close then

@@ -15,6 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
@@ -135,7 +136,7 @@ func handled(src deliver.Source, tweetID string, handlers ...string) deliver.Eve
 
 func bind(t testing.TB, s *sqlite.Store, src deliver.Source, id string) {
 	t.Helper()
-	must(t, s.Endpoints().Create(t.Context(), deliver.Endpoint{
+	must(t, roles.Endpoints(s.Ports().Records).Create(t.Context(), deliver.Endpoint{
 		ID: id, Source: src, URL: "https://example.com/" + id, Secret: "s3cr3t-s3cr3t-s3cr3t-s3cr3t",
 		Status: deliver.EndpointActive, CreatedAt: start,
 	}))
@@ -143,7 +144,7 @@ func bind(t testing.TB, s *sqlite.Store, src deliver.Source, id string) {
 
 func commit(t testing.TB, s *sqlite.Store, batches ...*detect.Batch) {
 	t.Helper()
-	must(t, s.Journal().Commit(t.Context(), batches))
+	must(t, s.Ports().Journal.Commit(t.Context(), batches))
 }
 
 // commitAt commits the events in one batch, its deliveries due at due.
@@ -159,7 +160,7 @@ func eventsOf(t testing.TB, s *sqlite.Store, owner string) []deliver.Event {
 	t.Helper()
 	var all []deliver.Event
 	for after := uint64(0); ; {
-		evs, err := s.Log().Events(t.Context(), owner, after, 1000)
+		evs, err := s.Ports().Log.Events(t.Context(), owner, after, 1000)
 		must(t, err)
 		if len(evs) == 0 {
 			return all
@@ -187,12 +188,12 @@ func furnished(t *testing.T) *sqlite.Store {
 func furnish(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	ctx := t.Context()
-	must(t, s.Monitors().Create(ctx, monitor.Monitor{ID: "kept", Owner: "acme", Name: "kept"}))
-	must(t, s.Rules().Create(ctx, rule.Rule{ID: "kept", Owner: "acme", Tag: "kept"}))
+	must(t, roles.Monitors(s.Ports().Records).Create(ctx, monitor.Monitor{ID: "kept", Owner: "acme", Name: "kept"}))
+	must(t, roles.Rules(s.Ports().Records).Create(ctx, rule.Rule{ID: "kept", Owner: "acme", Tag: "kept"}))
 	bind(t, s, source("acme", "src"), "kept")
 	commitAt(t, s, start, newEvent(source("acme", "src"), "1"))
-	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
-	must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "kept", Owner: "acme", Amount: 4, ExpiresAt: start.Add(time.Hour)}))
+	must(t, s.Ports().Ledger.Append(ctx, billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
+	must(t, s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "kept", Owner: "acme", Amount: 4, ExpiresAt: start.Add(time.Hour)}))
 }
 
 // dump is all that a store shows.
@@ -201,19 +202,19 @@ func dump(t *testing.T, s *sqlite.Store) string {
 	ctx := t.Context()
 	var b strings.Builder
 	show := func(v any, err error) { must(t, err); fmt.Fprintf(&b, "%+v\n", v) }
-	show(s.Monitors().List(ctx, monitor.Query{Owner: "acme"}))
-	show(s.Rules().List(ctx, rule.Query{Owner: "acme"}))
-	show(s.Endpoints().List(ctx, "acme", ""))
-	show(s.Journal().Cursors(ctx, "new"))
-	show(s.Log().Events(ctx, "acme", 0, 100))
-	page, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
+	show(roles.Monitors(s.Ports().Records).List(ctx, monitor.Query{Owner: "acme"}))
+	show(roles.Rules(s.Ports().Records).List(ctx, rule.Query{Owner: "acme"}))
+	show(roles.Endpoints(s.Ports().Records).List(ctx, "acme", ""))
+	show(s.Ports().Journal.Cursors(ctx, "new"))
+	show(s.Ports().Log.Events(ctx, "acme", 0, 100))
+	page, err := s.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
 	must(t, err)
 	for _, e := range page.Entries {
 		e.Event = nil // an address
 		show(e, nil)
 	}
-	show(s.Ledger().Balance(ctx, "acme"))
-	show(s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme"}))
+	show(s.Ports().Ledger.Balance(ctx, "acme"))
+	show(s.Ports().Ledger.Entries(ctx, billing.EntryQuery{Owner: "acme"}))
 	return b.String()
 }
 
@@ -240,9 +241,9 @@ func TestLongReadsLeaveRoomForOthers(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever
 	defer cancel()
-	_, err := s.Endpoints().Get(ctx, "acme", "kept") // asked for before each attempt
+	_, err := roles.Endpoints(s.Ports().Records).Get(ctx, "acme", "kept") // asked for before each attempt
 	must(t, err)
-	_, err = s.Log().Events(ctx, "acme", 0, 1) // by a WebSocket
+	_, err = s.Ports().Log.Events(ctx, "acme", 0, 1) // by a WebSocket
 	must(t, err)
 }
 
@@ -256,13 +257,13 @@ func TestScansLeaveRoomForOthers(t *testing.T) {
 	for range 10 {
 		begun := make(chan struct{})
 		scans.Go(func() {
-			s.Rules().Scan(context.Background(), func(rule.Rule) error { close(begun); <-leave; return nil })
+			roles.Rules(s.Ports().Records).Scan(context.Background(), func(rule.Rule) error { close(begun); <-leave; return nil })
 		})
 		<-begun
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever
 	defer cancel()
-	_, err := s.Log().Deliveries(ctx, deliver.LogQuery{})
+	_, err := s.Ports().Log.Deliveries(ctx, deliver.LogQuery{})
 	must(t, err)
 }
 
@@ -270,7 +271,7 @@ func TestScansLeaveRoomForOthers(t *testing.T) {
 func TestReadsCutShortHarmNoOthers(t *testing.T) {
 	s := furnished(t)
 	for i := range 200 {
-		must(t, s.Monitors().Create(t.Context(), monitor.Monitor{ID: fmt.Sprint(i), Owner: "acme", Name: fmt.Sprint(i)}))
+		must(t, roles.Monitors(s.Ports().Records).Create(t.Context(), monitor.Monitor{ID: fmt.Sprint(i), Owner: "acme", Name: fmt.Sprint(i)}))
 	}
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -278,12 +279,12 @@ func TestReadsCutShortHarmNoOthers(t *testing.T) {
 			for i := range 60 {
 				if g%2 == 0 { // ends somewhere
 					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*10*time.Microsecond)
-					s.Monitors().Scan(ctx, func(monitor.Monitor) error { return nil })
+					roles.Monitors(s.Ports().Records).Scan(ctx, func(monitor.Monitor) error { return nil })
 					cancel()
 					continue
 				}
 				n := 0
-				if err := s.Monitors().Scan(context.Background(), func(monitor.Monitor) error { n++; return nil }); err != nil || n != 201 {
+				if err := roles.Monitors(s.Ports().Records).Scan(context.Background(), func(monitor.Monitor) error { n++; return nil }); err != nil || n != 201 {
 					t.Errorf("%d monitors with error %v, want 201", n, err)
 				}
 			}

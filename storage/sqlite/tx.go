@@ -14,29 +14,30 @@ type tx struct {
 	added int                     // number of added rows that retention will have to remove later
 }
 
-// statement identifies a prepared statement by its query and the number of rows that it takes
-// values for: see inRows.
+// statement identifies a prepared statement by its query, the number of rows that it takes values
+// for, and the number of values in a row: see inRows.
 type statement struct {
-	query string
-	rows  int
+	query       string
+	rows, width int
+}
+
+func (st statement) text() string {
+	if st.rows == 0 {
+		return st.query
+	}
+	row := "(" + strings.Repeat("?, ", st.width-1) + "?)"
+	return strings.Replace(st.query, rowValues, strings.Repeat(row+", ", st.rows-1)+row, 1)
 }
 
 // prepare returns the prepared statement for a query. It keeps all of them, because there are only
 // some dozens.
-func (t *tx) prepare(query string) (*sql.Stmt, error) {
-	return t.prepareRows(statement{query: query}, 0)
-}
+func (t *tx) prepare(query string) (*sql.Stmt, error) { return t.prepareRows(statement{query: query}) }
 
-func (t *tx) prepareRows(key statement, width int) (*sql.Stmt, error) {
+func (t *tx) prepareRows(key statement) (*sql.Stmt, error) {
 	if s := t.stmts[key]; s != nil {
 		return s, nil
 	}
-	query := key.query
-	if key.rows > 0 {
-		row := "(" + strings.Repeat("?, ", width-1) + "?)"
-		query = strings.Replace(query, rowValues, strings.Repeat(row+", ", key.rows-1)+row, 1)
-	}
-	s, err := t.conn.PrepareContext(context.Background(), query)
+	s, err := t.conn.PrepareContext(context.Background(), key.text())
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt,
 	}
 	for ; len(values) > 0; n /= 2 {
 		for len(values) >= n*width {
-			s, err := t.prepareRows(statement{query, n}, width)
+			s, err := t.prepareRows(statement{query, n, width})
 			if err != nil {
 				return wrap(err)
 			}

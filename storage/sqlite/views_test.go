@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -23,14 +24,14 @@ func TestViews(t *testing.T) {
 	b := &detect.Batch{Events: []deliver.Event{ev}, DeliverBy: start.Add(time.Minute), Cursor: &detect.Cursor{Target: "nasa", Since: start, UserID: "7"}}
 	commit(t, s, b)
 	d := b.Deliveries[0]
-	must(t, s.Outbox().Settle(t.Context(), deliver.Settlement{
+	must(t, s.Ports().Outbox.Settle(t.Context(), deliver.Settlement{
 		DeliveryID: d.ID, State: deliver.StateRetrying, Due: start.Add(2 * time.Minute),
 		Attempt: &deliver.Attempt{N: 1, At: start.Add(time.Second), Duration: 250 * time.Millisecond, StatusCode: 503, Error: "HTTP 503"},
 	}))
-	must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Kind: billing.KindTopUp, Amount: 2500, At: start}))
+	must(t, s.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Kind: billing.KindTopUp, Amount: 2500, At: start}))
 	bind(t, s, acme, "wh_2")
 	commitAt(t, s, start.Add(time.Minute), newEvent(acme, "2"))
-	must(t, s.Endpoints().Delete(t.Context(), "acme", "wh_2"))
+	must(t, roles.Endpoints(s.Ports().Records).Delete(t.Context(), "acme", "wh_2"))
 	for _, row := range []struct{ query, want string }{
 		{"SELECT state, owner, source_name, url, author_username, attempts FROM delivery_log WHERE tweet_id = '1'",
 			"retrying|acme|name of m1|https://example.com/wh_1|NASA|1"},

@@ -13,7 +13,7 @@ import (
 // of the entries up to it. No entry may have been removed.
 func addUp(t *storeTest, owner string) (sum billing.Credits) {
 	t.Helper()
-	p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: owner, Asc: true, PageSize: 1000})
+	p, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: owner, Asc: true, PageSize: 1000})
 	t.ok(err, "Ledger.Entries")
 	for i, e := range p.Entries {
 		if sum += e.Amount; e.Balance != sum {
@@ -28,7 +28,7 @@ func addUp(t *storeTest, owner string) (sum billing.Credits) {
 // open.
 func balancesAddUp(t *storeTest) {
 	const writers, rounds = 6, 8
-	l := t.store.Ledger()
+	l := t.store.Ports().Ledger
 	t.topUp("acme", 1000)
 	t.ok(l.Reserve(t.Context(), billing.Reservation{ID: "open throughout", Owner: "acme", Amount: 13}), "Ledger.Reserve")
 	var wg sync.WaitGroup
@@ -44,7 +44,7 @@ func balancesAddUp(t *storeTest) {
 				if err := errors.Join(
 					l.Append(t.Context(), line("a "+id, -2), line("b "+id, 1)),
 					l.Commit(t.Context(), "kept "+id, billing.Entry{}),
-					t.store.Journal().Commit(t.Context(), []*detect.Batch{{Charges: []billing.Entry{line("c "+id, -1)}}}),
+					t.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Charges: []billing.Entry{line("c "+id, -1)}}}),
 					l.Release(t.Context(), "given back "+id),
 				); err != nil {
 					t.Errorf("Append, Commit, Journal.Commit or Release beside other calls failed: %v", err)

@@ -29,19 +29,19 @@ func BenchStore(b *testing.B, kit Kit) {
 		ask  func(ctx context.Context, s storage.Store) error
 	}{
 		{"deliveries", func(ctx context.Context, s storage.Store) error {
-			p, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
+			p, err := s.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
 			return answered(err, p.Total == benchStored && len(p.Entries) == 20)
 		}},
 		{"events", func(ctx context.Context, s storage.Store) error {
-			evs, err := s.Log().Events(ctx, "acme", benchStored-100, 100)
+			evs, err := s.Ports().Log.Events(ctx, "acme", benchStored-100, 100)
 			return answered(err, len(evs) == 100)
 		}},
 		{"next due", func(ctx context.Context, s storage.Store) error {
-			_, open, err := s.Outbox().NextDue(ctx, nil)
+			_, open, err := s.Ports().Outbox.NextDue(ctx, nil)
 			return answered(err, open)
 		}},
 		{"balance", func(ctx context.Context, s storage.Store) error {
-			b, err := s.Ledger().Balance(ctx, "acme")
+			b, err := s.Ports().Ledger.Balance(ctx, "acme")
 			return answered(err, b.Available > 0)
 		}},
 	} {

@@ -52,7 +52,7 @@ func (t benchTest) mixed(b *testing.B) {
 	call := func(ctx context.Context) error {
 		switch next.Add(1) % 4 {
 		case 0:
-			ds, err := t.store.Outbox().Claim(ctx, deliver.ClaimRequest{Now: t.start, Lease: lease, Limit: 2})
+			ds, err := t.store.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: t.start, Lease: lease, Limit: 2})
 			if err != nil || len(ds) == 0 {
 				return err
 			}
@@ -60,12 +60,12 @@ func (t benchTest) mixed(b *testing.B) {
 			for _, d := range ds {
 				ss = append(ss, attempted(d.ID, d.Attempts+1, deliver.StateDelivered, t.start))
 			}
-			return t.store.Outbox().Settle(ctx, ss...)
+			return t.store.Ports().Outbox.Settle(ctx, ss...)
 		case 1:
-			_, _, err := t.store.Outbox().NextDue(ctx, nil)
+			_, _, err := t.store.Ports().Outbox.NextDue(ctx, nil)
 			return err
 		default:
-			return t.store.Journal().Commit(ctx, []*detect.Batch(t.polls(benchStored+int(polls.Add(1)), 1)))
+			return t.store.Ports().Journal.Commit(ctx, []*detect.Batch(t.polls(benchStored+int(polls.Add(1)), 1)))
 		}
 	}
 	failed := make([]error, benchCallers)

@@ -80,7 +80,7 @@ func windowCases() []storeCase {
 				if row.page > 0 {
 					q.PageSize = 2
 				}
-				p, err := t.store.Log().Deliveries(t.Context(), q)
+				p, err := t.store.Ports().Log.Deliveries(t.Context(), q)
 				t.ok(err, "Log.Deliveries")
 				expect(t, joined(p.Entries, func(e deliver.LogEntry) string { return e.Event.TweetID }), row.want, "Deliveries has to show %s, by DetectedAt", row.name)
 				expect(t, p.Total, row.total, "Total of %s has to count all deliveries that match", row.name)
@@ -90,7 +90,7 @@ func windowCases() []storeCase {
 			for i, at := range windowTimes(t) {
 				e := billing.Entry{ID: fmt.Sprint(i + 1), Owner: "acme", SourceID: windowSource(i + 1).ID, Amount: 1, At: at}
 				theirs := billing.Entry{ID: fmt.Sprint("theirs ", i), Owner: "globex", SourceID: e.SourceID, Amount: 1, At: at}
-				t.ok(t.store.Ledger().Append(t.Context(), e, theirs), "Ledger.Append")
+				t.ok(t.store.Ports().Ledger.Append(t.Context(), e, theirs), "Ledger.Append")
 			}
 			for _, row := range windowRows(t) {
 				q := billing.EntryQuery{Owner: "acme", Since: row.since, Until: row.until, Asc: !row.desc, Page: row.page, PageSize: math.MaxInt16}
@@ -100,7 +100,7 @@ func windowCases() []storeCase {
 				if row.page > 0 {
 					q.PageSize = 2
 				}
-				p, err := t.store.Ledger().Entries(t.Context(), q)
+				p, err := t.store.Ports().Ledger.Entries(t.Context(), q)
 				t.ok(err, "Ledger.Entries")
 				expect(t, joined(p.Entries, func(e billing.Entry) string { return e.ID }), row.want, "Entries has to show %s, by At", row.name)
 				expect(t, p.Total, row.total, "Total of %s has to count all entries that match", row.name)

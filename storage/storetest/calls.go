@@ -7,8 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -18,8 +17,8 @@ type storeCall struct {
 	do           func(ctx context.Context, s storage.Store, start time.Time) error
 }
 
-// storeRoleNames are the roles of a storage.Store, named by the methods that return them.
-var storeRoleNames = []string{"Monitors", "Rules", "Endpoints", "Journal", "Outbox", "Log", "Replays", "Ledger"}
+// storeRoleNames are the ports that every store has.
+var storeRoleNames = []string{"Records", "State", "Journal", "Outbox", "Log", "Replays", "Ledger"}
 
 // storeCalls returns a call of each method of each role. If the method can change something, the
 // call does.
@@ -27,144 +26,119 @@ func storeCalls() []storeCall {
 	src := storeSource("acme", "src")
 	id := deliver.DeliveryID(deliver.EventID("src", "1"), "kept")
 	return []storeCall{
-		{"Monitors", "Create", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Monitors().Create(ctx, monitor.Monitor{ID: "m", Owner: "acme", Name: "n"})
-		}},
-		{"Monitors", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Monitors().Get(ctx, "acme", "kept")
+		{"Records", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Ports().Records.Get(ctx, "acme", monitorKey("kept"))
 			return err
 		}},
-		{"Monitors", "List", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Monitors().List(ctx, monitor.Query{Owner: "acme", Page: 1, PageSize: 10})
+		{"Records", "Find", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Ports().Records.Find(ctx, record.APIKey, "lookup of the key")
 			return err
 		}},
-		{"Monitors", "Update", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Monitors().Update(ctx, monitor.Monitor{ID: "kept", Owner: "acme", Name: "changed", Version: keptVersion})
-		}},
-		{"Monitors", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Monitors().Delete(ctx, "acme", "kept")
-		}},
-		{"Monitors", "Scan", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Monitors().Scan(ctx, func(monitor.Monitor) error { return nil })
-		}},
-		{"Rules", "Create", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Rules().Create(ctx, rule.Rule{ID: "r", Owner: "acme", Tag: "t"})
-		}},
-		{"Rules", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Rules().Get(ctx, "acme", "kept")
+		{"Records", "List", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, _, err := s.Ports().Records.List(ctx, record.Query{Owner: "acme", Kind: record.Monitor, Limit: 10})
 			return err
 		}},
-		{"Rules", "List", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Rules().List(ctx, rule.Query{Owner: "acme"})
+		{"Records", "Scan", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Ports().Records.Scan(ctx, record.Monitor, func(record.Record) error { return nil })
+		}},
+		{"Records", "Apply", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			changed := edited(newMonitor("acme", "kept"), func(r *record.Record) { r.Version = 1 })
+			_, err := s.Ports().Records.Apply(ctx, record.Change{
+				Delete: []record.Ref{refOf("acme", endpointKey("kept"), 0), refOf("acme", ruleKey("kept"), 0)}, Put: []record.Record{changed, newEndpoint("acme", "kept", "new")},
+				Need: []record.Ref{refOf("acme", changed.Key, 0)}, Notes: []record.Note{{Ref: refOf("acme", changed.Key, 2), Text: "noted"}},
+			})
 			return err
 		}},
-		{"Rules", "Update", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Rules().Update(ctx, rule.Rule{ID: "kept", Owner: "acme", Tag: "changed", Version: keptVersion})
-		}},
-		{"Rules", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Rules().Delete(ctx, "acme", "kept")
-		}},
-		{"Rules", "Scan", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Rules().Scan(ctx, func(rule.Rule) error { return nil })
-		}},
-		{"Endpoints", "Create", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Endpoints().Create(ctx, deliver.Endpoint{ID: "e", Source: src, URL: "https://e.example.com"})
-		}},
-		{"Endpoints", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Endpoints().Get(ctx, "acme", "kept")
+		{"Records", "Since", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, _, err := s.Ports().Records.Since(ctx, 0, 10)
 			return err
 		}},
-		{"Endpoints", "List", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Endpoints().List(ctx, "acme", "")
+		{"State", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Ports().State.Get(ctx, keptValue)
 			return err
 		}},
-		{"Endpoints", "Update", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Endpoints().Update(ctx, deliver.Endpoint{ID: "kept", Source: src, URL: "https://changed.example.com", Version: keptVersion})
-		}},
-		{"Endpoints", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Endpoints().Delete(ctx, "acme", "kept")
-		}},
-		{"Endpoints", "Scan", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Endpoints().Scan(ctx, func(deliver.Endpoint) error { return nil })
+		{"State", "Swap", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Ports().State.Swap(ctx, newValue, 0, []byte("new value"), time.Hour)
+			return err
 		}},
 		{"Journal", "Commit", func(ctx context.Context, s storage.Store, start time.Time) error {
-			return s.Journal().Commit(ctx, []*detect.Batch{{
+			return s.Ports().Journal.Commit(ctx, []*detect.Batch{{
 				Cursor: &detect.Cursor{Target: "kept", Since: start.Add(time.Hour)}, Events: newEvents(src, "2"), DeliverBy: start,
 				Charges: []billing.Entry{{ID: "charge", Owner: "acme", Amount: -1}},
 			}})
 		}},
 		{"Journal", "Cursors", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Journal().Cursors(ctx, "kept")
+			_, err := s.Ports().Journal.Cursors(ctx, "kept")
 			return err
 		}},
 		{"Outbox", "Claim", func(ctx context.Context, s storage.Store, start time.Time) error {
-			_, err := s.Outbox().Claim(ctx, deliver.ClaimRequest{Now: start, Lease: time.Hour, Limit: 10})
+			_, err := s.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: start, Lease: time.Hour, Limit: 10})
 			return err
 		}},
 		{"Outbox", "Settle", func(ctx context.Context, s storage.Store, start time.Time) error {
-			return s.Outbox().Settle(ctx, attempted(id, 1, deliver.StateFailed, start))
+			return s.Ports().Outbox.Settle(ctx, attempted(id, 1, deliver.StateFailed, start))
 		}},
 		{"Outbox", "NextDue", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, _, err := s.Outbox().NextDue(ctx, nil)
+			_, _, err := s.Ports().Outbox.NextDue(ctx, nil)
 			return err
 		}},
 		{"Outbox", "Reopen", func(ctx context.Context, s storage.Store, start time.Time) error {
-			_, err := s.Outbox().Reopen(ctx, deliver.ReopenRequest{Owner: "acme", IDs: []string{id}, Due: start})
+			_, err := s.Ports().Outbox.Reopen(ctx, deliver.ReopenRequest{Owner: "acme", IDs: []string{id}, Due: start})
 			return err
 		}},
 		{"Log", "Deliveries", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
+			_, err := s.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
 			return err
 		}},
 		{"Log", "Delivery", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Log().Delivery(ctx, "acme", id)
+			_, err := s.Ports().Log.Delivery(ctx, "acme", id)
 			return err
 		}},
 		{"Log", "Events", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Log().Events(ctx, "acme", 0, 1)
+			_, err := s.Ports().Log.Events(ctx, "acme", 0, 1)
 			return err
 		}},
 		{"Log", "Epoch", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Log().Epoch(ctx)
+			_, err := s.Ports().Log.Epoch(ctx)
 			return err
 		}},
 		{"Replays", "Start", func(ctx context.Context, s storage.Store, start time.Time) error {
-			return s.Replays().Start(ctx, deliver.Replay{ID: "new", Owner: "acme", EndpointID: "off", SourceID: "src", State: deliver.ReplayRunning, Due: start})
+			return s.Ports().Replays.Start(ctx, deliver.Replay{ID: "new", Owner: "acme", EndpointID: "off", SourceID: "src", State: deliver.ReplayRunning, Due: start})
 		}},
 		{"Replays", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Replays().Get(ctx, "acme", "kept")
+			_, err := s.Ports().Replays.Get(ctx, "acme", "kept")
 			return err
 		}},
 		{"Replays", "Running", func(ctx context.Context, s storage.Store, start time.Time) error {
-			_, err := s.Replays().Running(ctx, start, 10)
+			_, err := s.Ports().Replays.Running(ctx, start, 10)
 			return err
 		}},
 		{"Replays", "Step", func(ctx context.Context, s storage.Store, start time.Time) error {
-			_, _, err := s.Replays().Step(ctx, deliver.ReplayStep{Owner: "acme", EndpointID: "kept", ID: "kept", Limit: 1, Now: start, DeliverBy: start})
+			_, _, err := s.Ports().Replays.Step(ctx, deliver.ReplayStep{Owner: "acme", EndpointID: "kept", ID: "kept", Limit: 1, Now: start, DeliverBy: start})
 			return err
 		}},
 		{"Ledger", "Reserve", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 1})
+			return s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 1})
 		}},
 		{"Ledger", "Commit", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Ledger().Commit(ctx, "kept", billing.Entry{})
+			return s.Ports().Ledger.Commit(ctx, "kept", billing.Entry{})
 		}},
 		{"Ledger", "Release", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Ledger().Release(ctx, "kept")
+			return s.Ports().Ledger.Release(ctx, "kept")
 		}},
 		{"Ledger", "Append", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Ledger().Append(ctx, billing.Entry{ID: "new", Owner: "acme", Amount: 1})
+			return s.Ports().Ledger.Append(ctx, billing.Entry{ID: "new", Owner: "acme", Amount: 1})
 		}},
 		{"Ledger", "Balance", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Ledger().Balance(ctx, "acme")
+			_, err := s.Ports().Ledger.Balance(ctx, "acme")
 			return err
 		}},
 		{"Ledger", "Entries", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme"})
+			_, err := s.Ports().Ledger.Entries(ctx, billing.EntryQuery{Owner: "acme"})
 			return err
 		}},
 		{"Ledger", "Totals", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, err := s.Ledger().Totals(ctx, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "m1"})
+			_, err := s.Ports().Ledger.Totals(ctx, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "m1"})
 			return err
 		}},
 	}

@@ -139,24 +139,17 @@ func newEvents(src deliver.Source, tweetIDs ...string) []deliver.Event {
 	return evs
 }
 
-func (t *storeTest) endpoint(src deliver.Source, id string) deliver.Endpoint {
-	return deliver.Endpoint{
-		ID: id, Source: src, URL: "https://example.com/" + id, Secret: "whsec_of_the_conformance_suite",
-		Status: deliver.EndpointActive, CreatedAt: t.start, UpdatedAt: t.start,
-	}
-}
-
 // bind creates endpoints of a source.
 func (t *storeTest) bind(src deliver.Source, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		t.ok(t.store.Endpoints().Create(t.Context(), t.endpoint(src, id)), "Endpoints.Create")
+		t.put(t.endpoint(src, id))
 	}
 }
 
 func (t *storeTest) commit(batches ...*detect.Batch) {
 	t.Helper()
-	t.ok(t.store.Journal().Commit(t.Context(), batches), "Journal.Commit")
+	t.ok(t.store.Ports().Journal.Commit(t.Context(), batches), "Journal.Commit")
 }
 
 // commitDue commits the events in one batch. Its deliveries are due at the time due.
@@ -169,7 +162,7 @@ func (t *storeTest) commitDue(due time.Time, evs ...deliver.Event) *detect.Batch
 
 func (t *storeTest) events(owner string) []deliver.Event {
 	t.Helper()
-	evs, err := t.store.Log().Events(t.Context(), owner, 0, 10_000)
+	evs, err := t.store.Ports().Log.Events(t.Context(), owner, 0, 10_000)
 	t.ok(err, "Log.Events")
 	return evs
 }
@@ -201,7 +194,7 @@ const lease = time.Minute
 
 func (t *storeTest) claim(now time.Time, limit int, skip ...string) []deliver.Delivery {
 	t.Helper()
-	ds, err := t.store.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: now, Lease: lease, Limit: limit, Skip: skip})
+	ds, err := t.store.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: now, Lease: lease, Limit: limit, Skip: skip})
 	t.ok(err, "Outbox.Claim")
 	return ds
 }
@@ -216,7 +209,7 @@ func endpointsOf(ds []deliver.Delivery) string {
 
 func (t *storeTest) settle(ss ...deliver.Settlement) {
 	t.Helper()
-	t.ok(t.store.Outbox().Settle(t.Context(), ss...), "Outbox.Settle")
+	t.ok(t.store.Ports().Outbox.Settle(t.Context(), ss...), "Outbox.Settle")
 }
 
 // attempted returns the settlement after attempt n.
@@ -226,7 +219,7 @@ func attempted(id string, n int, state deliver.State, due time.Time) deliver.Set
 
 func (t *storeTest) entry(owner, id string) deliver.LogEntry {
 	t.Helper()
-	e, err := t.store.Log().Delivery(t.Context(), owner, id)
+	e, err := t.store.Ports().Log.Delivery(t.Context(), owner, id)
 	t.ok(err, "Log.Delivery")
 	return e
 }
@@ -234,7 +227,7 @@ func (t *storeTest) entry(owner, id string) deliver.LogEntry {
 // nextDue returns NextDue as seconds after the start, or "none".
 func (t *storeTest) nextDue() string {
 	t.Helper()
-	due, open, err := t.store.Outbox().NextDue(t.Context(), nil)
+	due, open, err := t.store.Ports().Outbox.NextDue(t.Context(), nil)
 	t.ok(err, "Outbox.NextDue")
 	if !open {
 		return "none"
@@ -244,13 +237,13 @@ func (t *storeTest) nextDue() string {
 
 func (t *storeTest) topUp(owner string, amount billing.Credits) {
 	t.Helper()
-	t.ok(t.store.Ledger().Append(t.Context(), billing.Entry{ID: "top-up of " + owner, Owner: owner, Kind: billing.KindTopUp, Amount: amount}), "Ledger.Append")
+	t.ok(t.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "top-up of " + owner, Owner: owner, Kind: billing.KindTopUp, Amount: amount}), "Ledger.Append")
 }
 
 // balance returns an owner's balance as available+reserved.
 func (t *storeTest) balance(owner string) string {
 	t.Helper()
-	b, err := t.store.Ledger().Balance(t.Context(), owner)
+	b, err := t.store.Ports().Ledger.Balance(t.Context(), owner)
 	t.ok(err, "Ledger.Balance")
 	return fmt.Sprintf("%d+%d", b.Available, b.Reserved)
 }

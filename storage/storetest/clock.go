@@ -7,7 +7,6 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // clockCases test the times that a store gets, and the times of its own clock.
@@ -46,7 +45,7 @@ func clockCases() []storeCase {
 		}},
 		storeCase{name: "what was reserved is there for charges at its expiry", needs: needsClock, run: func(t *storeTest) {
 			t.topUp("acme", 10)
-			t.ok(t.store.Ledger().Reserve(t.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 10, ExpiresAt: t.at(1)}), "Ledger.Reserve")
+			t.ok(t.store.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 10, ExpiresAt: t.at(1)}), "Ledger.Reserve")
 			charge := func(id string) string {
 				b := &detect.Batch{Charges: []billing.Entry{line(id, -10)}}
 				t.commit(b)
@@ -63,7 +62,7 @@ func clockCases() []storeCase {
 			t.commitDue(t.start, newEvent(acme, "2", "log"))
 			t.topUp("acme", 5)
 			expect(t, t.logged("acme"), "1:1 2:2", "events are in the order of their commits, whatever the clock said")
-			p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", Asc: true})
+			p, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", Asc: true})
 			t.ok(err, "Log.Deliveries")
 			expect(t, joined(p.Entries, func(e deliver.LogEntry) string { return e.Event.TweetID }), "1 2", "the delivery log is in the order of the commits, whatever the clock said")
 		}},
@@ -86,13 +85,11 @@ func timeCases() []storeCase {
 	} {
 		cases = append(cases, storeCase{name: "a time survives: " + row.name, run: func(t *storeTest) {
 			at := row.of(t.start)
-			m := fullMonitor(t)
-			m.CreatedAt, m.UpdatedAt, m.Accounts[0].Since = at, at, at
-			t.ok(t.store.Monitors().Create(t.Context(), m), "Monitors.Create")
-			got, err := t.store.Monitors().Get(t.Context(), m.Owner, m.ID)
-			t.ok(err, "Monitors.Get")
-			t.same(got, m, "a monitor's time did not survive")
-			t.same(got.Accounts, []monitor.Account{{Username: "NASA", Since: at}, m.Accounts[1], m.Accounts[2]}, "an account's time did not survive")
+			m := newMonitor("acme", "m")
+			m.CreatedAt, m.UpdatedAt = at, at
+			t.put(m)
+			m.Version = 1
+			t.same(t.get("acme", m.Key), m, "a record's time did not survive")
 
 			ev := fullEvent(t)
 			ev.PublishedAt, ev.EarliestAt, ev.RequestedAt, ev.FetchedAt, ev.DetectedAt = at, at, at, at, at
@@ -112,12 +109,12 @@ func timeCases() []storeCase {
 			e := t.entry("acme", b.Deliveries[0].ID)
 			t.same(e.Log, []deliver.Attempt{try}, "an attempt's time did not survive")
 			t.same(e.Due, at, "a delivery's Due did not survive")
-			due, open, err := t.store.Outbox().NextDue(t.Context(), nil)
+			due, open, err := t.store.Ports().Outbox.NextDue(t.Context(), nil)
 			t.ok(err, "Outbox.NextDue")
 			expect(t, open, true, "NextDue lost an open delivery because of its Due")
 			t.same(due, at, "NextDue gave another time than the only delivery's Due")
 
-			lines, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme"})
+			lines, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme"})
 			t.ok(err, "Ledger.Entries")
 			charge.Balance = 1
 			t.same(lines.Entries, []billing.Entry{charge}, "an entry's time did not survive")

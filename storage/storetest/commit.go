@@ -212,7 +212,7 @@ func refusedBatchCases() []storeCase {
 				bad,
 				{Cursor: &detect.Cursor{Target: "t3", Since: t.start}, Events: newEvents(acme, "3")},
 			}
-			err := t.store.Journal().Commit(t.Context(), group)
+			err := t.store.Ports().Journal.Commit(t.Context(), group)
 			var refused *detect.BatchError
 			if !errors.As(err, &refused) || refused.Batch != bad {
 				t.Fatalf("Commit has to answer with a *detect.BatchError that names the batch with %s, so that the others can go without it (the error is %v)", row.name, err)

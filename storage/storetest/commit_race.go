@@ -23,7 +23,7 @@ func concurrentCommits(t *storeTest) {
 				for i := range tweetsEach {
 					b.Events = append(b.Events, newEvent(acme, fmt.Sprint(r, "-", i)))
 				}
-				if err := t.store.Journal().Commit(t.Context(), []*detect.Batch{b}); err != nil {
+				if err := t.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{b}); err != nil {
 					t.Errorf("Commit beside other commits failed: %v", err)
 				}
 				mu.Lock()

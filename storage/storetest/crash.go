@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -65,34 +65,40 @@ func work(ctx context.Context, s storage.Store, t *storeTest, run int) error {
 	begun := t.at(run * 3600)
 	src := acme
 	steps := []func() error{
-		func() error { return s.Monitors().Create(ctx, fullMonitor(t)) },
-		func() error { return s.Endpoints().Create(ctx, t.endpoint(src, "a")) },
 		func() error {
-			return s.Ledger().Append(ctx, billing.Entry{ID: "top-up", Owner: "acme", Amount: 100}, billing.Entry{ID: "fee", Owner: "acme", Amount: -1})
+			_, err := s.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{newMonitor("acme", src.ID), t.endpoint(src, "a")}})
+			return err
 		},
 		func() error {
-			return s.Ledger().Reserve(ctx, billing.Reservation{ID: "spent", Owner: "acme", Amount: 20})
+			_, err := s.Ports().State.Swap(ctx, keptValue, 0, []byte("value"), 0)
+			return err
+		},
+		func() error {
+			return s.Ports().Ledger.Append(ctx, billing.Entry{ID: "top-up", Owner: "acme", Amount: 100}, billing.Entry{ID: "fee", Owner: "acme", Amount: -1})
+		},
+		func() error {
+			return s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "spent", Owner: "acme", Amount: 20})
 		},
 		func() error {
 			c := fullCursor(t, "kept")
-			return s.Journal().Commit(ctx, []*detect.Batch{
+			return s.Ports().Journal.Commit(ctx, []*detect.Batch{
 				{Cursor: &c, Events: []deliver.Event{newEvent(src, "1", "log"), newEvent(src, "2")}, DeliverBy: t.start, Charges: []billing.Entry{line("charge 1", -5)}},
 				{Events: []deliver.Event{newEvent(globex, "1", "log")}, DeliverBy: t.start},
 			})
 		},
-		func() error { return s.Ledger().Commit(ctx, "spent", billing.Entry{}) },
+		func() error { return s.Ports().Ledger.Commit(ctx, "spent", billing.Entry{}) },
 		func() error {
-			return s.Ledger().Reserve(ctx, billing.Reservation{ID: "kept back", Owner: "acme", Amount: 7})
+			return s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "kept back", Owner: "acme", Amount: 7})
 		},
 		func() error {
-			return s.Journal().Commit(ctx, []*detect.Batch{{Events: newEvents(src, "2", "3"), DeliverBy: t.start, Charges: []billing.Entry{line("charge 1", -5), line("charge 2", -5)}}})
+			return s.Ports().Journal.Commit(ctx, []*detect.Batch{{Events: newEvents(src, "2", "3"), DeliverBy: t.start, Charges: []billing.Entry{line("charge 1", -5), line("charge 2", -5)}}})
 		},
-		func() error { return s.Ledger().Release(ctx, "kept back") },
+		func() error { return s.Ports().Ledger.Release(ctx, "kept back") },
 		func() error { return deliverAll(ctx, s, begun) },
 	}
 	for _, step := range steps {
 		err := step()
-		for _, done := range []error{monitor.ErrDuplicate, deliver.ErrEndpointDuplicate, billing.ErrResolved} {
+		for _, done := range []error{record.ErrDuplicate, record.ErrConflict, billing.ErrResolved} {
 			if errors.Is(err, done) {
 				err = nil
 			}
@@ -107,7 +113,7 @@ func work(ctx context.Context, s storage.Store, t *storeTest, run int) error {
 // deliverAll makes two attempts of each open delivery; the second succeeds.
 func deliverAll(ctx context.Context, s storage.Store, begun time.Time) error {
 	for {
-		ds, err := s.Outbox().Claim(ctx, deliver.ClaimRequest{Now: begun, Lease: lease, Limit: 2})
+		ds, err := s.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: begun, Lease: lease, Limit: 2})
 		if err != nil || len(ds) == 0 {
 			return err
 		}
@@ -116,7 +122,7 @@ func deliverAll(ctx context.Context, s storage.Store, begun time.Time) error {
 			if d.Attempts == 0 {
 				state = deliver.StateRetrying
 			}
-			if err := s.Outbox().Settle(ctx, attempted(d.ID, d.Attempts+1, state, begun)); err != nil {
+			if err := s.Ports().Outbox.Settle(ctx, attempted(d.ID, d.Attempts+1, state, begun)); err != nil {
 				return err
 			}
 		}
@@ -128,7 +134,7 @@ func crashOutcome(t *storeTest) string {
 	t.Helper()
 	var b strings.Builder
 	v := t.view()
-	fmt.Fprintf(&b, "monitors %d, endpoints %d, cursors %d\n", len(v.Monitors), len(v.Endpoints), len(v.Cursors))
+	fmt.Fprintf(&b, "records %d, in the feed %d, values %v, cursors %d\n", len(v.Records), v.Feed, v.Values, len(v.Cursors))
 	fmt.Fprintf(&b, "events %s\n", joined(v.Events, func(ev deliver.Event) string { return fmt.Sprintf("%s %d:%s", ev.Source.Owner, ev.Seq, ev.TweetID) }))
 	for _, e := range v.Deliveries {
 		fmt.Fprintf(&b, "delivery of %s of %s to %s: %s, log %s\n", e.Event.TweetID, e.Owner(), e.EndpointID, e.State,

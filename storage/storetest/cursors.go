@@ -47,7 +47,7 @@ func deliveryTurner(t *storeTest, q deliver.LogQuery) logTurner {
 	q.Owner = "acme"
 	return logTurner{t, "Deliveries", func(size int, cursor string) (rows []string, total int, next string, err error) {
 		q.PageSize, q.Cursor = size, cursor
-		p, err := t.store.Log().Deliveries(t.Context(), q)
+		p, err := t.store.Ports().Log.Deliveries(t.Context(), q)
 		for _, e := range p.Entries {
 			name, _ := deliver.HandlerName(e.EndpointID)
 			rows = append(rows, e.Event.TweetID+name)
@@ -60,7 +60,7 @@ func entryTurner(t *storeTest, q billing.EntryQuery) logTurner {
 	q.Owner = "acme"
 	return logTurner{t, "Entries", func(size int, cursor string) (rows []string, total int, next string, err error) {
 		q.PageSize, q.Cursor = size, cursor
-		p, err := t.store.Ledger().Entries(t.Context(), q)
+		p, err := t.store.Ports().Ledger.Entries(t.Context(), q)
 		for _, e := range p.Entries {
 			rows = append(rows, e.ID)
 		}
@@ -79,7 +79,7 @@ func addRows(t *storeTest, first, last int) (ds []deliver.Delivery) {
 		ev.DetectedAt, theirs.DetectedAt = t.start, t.start
 		ds = append(ds, t.commitDue(t.start, ev).Deliveries...)
 		t.commitDue(t.start, theirs)
-		t.ok(t.store.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", SourceID: src.ID, Amount: 1, At: t.start},
+		t.ok(t.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", SourceID: src.ID, Amount: 1, At: t.start},
 			billing.Entry{ID: fmt.Sprint("theirs ", i), Owner: "globex", SourceID: src.ID, Amount: 1, At: t.start}), "Ledger.Append")
 	}
 	return ds
@@ -156,14 +156,14 @@ func cursorCases() []storeCase {
 				q.Since, eq.Since = t.start, t.start
 			}
 			if l.what == "Deliveries" {
-				p, err := t.store.Log().Deliveries(t.Context(), q)
+				p, err := t.store.Ports().Log.Deliveries(t.Context(), q)
 				t.ok(err, "Log.Deliveries")
 				return p.Next, joined(p.Entries, func(e deliver.LogEntry) string {
 					name, _ := deliver.HandlerName(e.EndpointID)
 					return e.Event.TweetID + name
 				})
 			}
-			p, err := t.store.Ledger().Entries(t.Context(), eq)
+			p, err := t.store.Ports().Ledger.Entries(t.Context(), eq)
 			t.ok(err, "Ledger.Entries")
 			return p.Next, joined(p.Entries, func(e billing.Entry) string { return e.ID })
 		}

@@ -88,7 +88,7 @@ func cutCases() []storeCase {
 							Charges: []billing.Entry{{ID: "charge " + target, Owner: owner, Amount: -1}}, DeliverBy: t.start,
 						})
 					}
-					return t.store.Journal().Commit(ctx, batches)
+					return t.store.Ports().Journal.Commit(ctx, batches)
 				}, func() string {
 					return fmt.Sprint(len(t.cursors(targets...)), " cursors, events ", seqsOf(t.events(owner)), ", balance ", t.balance(owner))
 				}, "3 cursors, events 1 2 3, balance 6+0"
@@ -101,7 +101,7 @@ func cutCases() []storeCase {
 			for _, d := range ds {
 				ss = append(ss, attempted(d.ID, 1, deliver.StateDelivered, t.start))
 			}
-			return func(ctx context.Context) error { return t.store.Outbox().Settle(ctx, ss...) }, func() string {
+			return func(ctx context.Context) error { return t.store.Ports().Outbox.Settle(ctx, ss...) }, func() string {
 				return joined(ds, func(d deliver.Delivery) string { e := t.entry(owner, d.ID); return fmt.Sprint(e.State, len(e.Log)) })
 			}, "delivered1 delivered1 delivered1"
 		}),
@@ -111,7 +111,7 @@ func cutCases() []storeCase {
 			for i := range 3 {
 				entries = append(entries, billing.Entry{ID: fmt.Sprint(n, "-", i), Owner: owner, Kind: billing.KindTopUp, Amount: 1})
 			}
-			return func(ctx context.Context) error { return t.store.Ledger().Append(ctx, entries...) }, func() string { return t.balance(owner) }, "3+0"
+			return func(ctx context.Context) error { return t.store.Ports().Ledger.Append(ctx, entries...) }, func() string { return t.balance(owner) }, "3+0"
 		}),
 	}
 }

@@ -2,7 +2,7 @@
 // keeps the contracts of its ports. BenchStore measures how fast it is. FaultyStore makes a store
 // fail, to test the code that uses it.
 //
-// TestStore has almost 700 named subtests, in a group for each port and some groups for the store
+// TestStore has more than 600 named subtests, in a group for each port and some groups for the store
 // as a whole:
 //
 //	func TestStore(t *testing.T) {

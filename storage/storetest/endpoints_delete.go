@@ -8,21 +8,18 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // endpointDeletionCases test that deleting an endpoint leaves none of its deliveries open, and does
 // not change its events.
 func endpointDeletionCases() []storeCase {
-	remove := func(t *storeTest) {
-		t.Helper()
-		t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
-	}
 	return append(attemptsOfDeletedCases(), []storeCase{
 		{name: "deleting an endpoint ends what is claimed, too", run: func(t *storeTest) {
 			t.bind(acme, "a")
 			ds := t.commitDue(t.start, newEvents(acme, "1", "2")...).Deliveries
 			t.claim(t.start, 1)
-			remove(t)
+			t.remove("acme", endpointKey("a"))
 			t.settle(deliver.Settlement{DeliveryID: ds[0].ID, Due: t.start}, deliver.Settlement{DeliveryID: ds[1].ID, Due: t.start})
 			for _, d := range ds {
 				expect(t, t.entry("acme", d.ID).State, deliver.StateFailed, "Delete has to end all open deliveries in StateFailed, claimed or not, and giving one back after it changes nothing")
@@ -34,9 +31,9 @@ func endpointDeletionCases() []storeCase {
 			t.bind(acme, "a")
 			ds := t.commitDue(t.start, newEvents(acme, "1", "2")...).Deliveries
 			t.settle(attempted(ds[0].ID, 1, deliver.StateRetrying, t.start))
-			remove(t)
+			t.remove("acme", endpointKey("a"))
 			for _, state := range []deliver.State{"", deliver.StateFailed} {
-				p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: state, Asc: true})
+				p, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: state, Asc: true})
 				t.ok(err, "Log.Deliveries")
 				expect(t, p.Total, 2, "Deliveries has to count what ended with its endpoint, here with state %q", state)
 				expect(t, joined(p.Entries, ended), "failed true 1 failed true 0", "Deliveries has to show what ended with its endpoint, attempted or not, here with state %q", state)
@@ -45,7 +42,7 @@ func endpointDeletionCases() []storeCase {
 		{name: "the events of a deleted endpoint stay known", run: func(t *storeTest) {
 			t.bind(acme, "a")
 			t.commitDue(t.start, newEvent(acme, "1"))
-			remove(t)
+			t.remove("acme", endpointKey("a"))
 			b := t.commitDue(t.start, newEvent(acme, "1"))
 			expect(t, seqsOf(b.Events), "0", "Commit forgot an event because the endpoint that it went to was deleted")
 			t.bind(acme, "a")
@@ -53,33 +50,6 @@ func endpointDeletionCases() []storeCase {
 			expect(t, seqsOf(b.Events), "0 2", "Commit forgot an event because the endpoint that it went to was deleted and created again")
 			expect(t, tweetsOf(b.Deliveries), "2", "an endpoint created again got a delivery of an event from before")
 			expect(t, tweetsOf(t.claim(t.start, 10)), "2", "a delivery that ended with its endpoint is open again when that was created again")
-		}},
-		{name: "deleting an endpoint ends all of its deliveries at once, however many", run: func(t *storeTest) {
-			const many, few = 1100, 50 // many is a multiple of few
-			t.bind(acme, "a")
-			t.bind(acme2, "b", "c", "d")
-			var evs []deliver.Event
-			for i := range many {
-				evs = append(evs, newEvent(acme, fmt.Sprint(i)))
-			}
-			for i := range few {
-				evs = append(evs, newEvent(acme2, fmt.Sprint(i)))
-			}
-			t.commitDue(t.start, evs...)
-			failed := func() int {
-				p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: deliver.StateFailed, PageSize: 1})
-				t.ok(err, "Log.Deliveries")
-				return p.Total
-			}
-			beside(t, 4, func(ctx context.Context, i int) error {
-				return t.store.Endpoints().Delete(ctx, "acme", []string{"a", "b", "c", "d"}[i])
-			}, func() {
-				if n := failed(); n%few != 0 {
-					t.Fatalf("Delete was seen in part: %d deliveries had ended, although the endpoints have %d, and %d each", n, many, few)
-				}
-			})
-			expect(t, failed(), many+3*few, "Delete has to end every open delivery of its endpoint")
-			expect(t, t.nextDue(), "none", "Delete has to end every open delivery of its endpoint")
 		}},
 		{name: "an endpoint deleted beside commits leaves nothing open", run: deleteBesideCommits},
 	}...)
@@ -95,7 +65,7 @@ func deleteBesideCommits(t *storeTest) {
 		var deleted atomic.Bool
 		commit := func(c, i int) {
 			b := &detect.Batch{Events: newEvents(acme, fmt.Sprint(r, "-", c, "-", i)), DeliverBy: t.start}
-			if err := t.store.Journal().Commit(context.Background(), []*detect.Batch{b}); err != nil {
+			if err := t.store.Ports().Journal.Commit(context.Background(), []*detect.Batch{b}); err != nil {
 				t.Errorf("Commit beside a deletion failed: %v", err)
 			}
 		}
@@ -112,12 +82,12 @@ func deleteBesideCommits(t *storeTest) {
 		}
 		begun.Wait()
 		commit(committers, 0) // returns while the others are at work
-		err := t.store.Endpoints().Delete(t.Context(), "acme", "a")
+		_, err := t.store.Ports().Records.Apply(t.Context(), record.Change{Delete: []record.Ref{refOf("acme", endpointKey("a"), 0)}})
 		deleted.Store(true)
 		wg.Wait()
-		t.ok(err, "Endpoints.Delete beside commits")
-		if due := t.nextDue(); due != "none" {
-			t.Fatalf("a commit beside Delete left a delivery open for the endpoint that is gone, due at %s: a commit has to look at the endpoints in its transaction", due)
+		t.ok(err, "Apply that deletes an endpoint beside commits")
+		if t.noneOpen(); t.Failed() {
+			t.Fatalf("a commit has to look at the endpoints in its transaction")
 		}
 	}
 }

@@ -42,7 +42,7 @@ func attemptsOfDeletedCases() []storeCase {
 				}
 				t.settle(next(row.before)...)
 				t.claim(t.at(90), 1)
-				t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
+				t.remove("acme", endpointKey("a"))
 				after := next(row.after)
 				if how == "in one call" {
 					t.settle(after...)
@@ -88,7 +88,7 @@ func attemptsOfDeletedCases() []storeCase {
 			t.bind(acme, "a")
 			d := t.commitDue(t.start, newEvent(acme, "1")).Deliveries[0]
 			t.settle(attempted(d.ID, 1, retrying, t.start))
-			t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
+			t.remove("acme", endpointKey("a"))
 			expect(t, t.reopenDeliveries(d.ID), 1, "Reopen")
 			e := t.entry("acme", d.ID)
 			expect(t, fmt.Sprintf("%s, Uncounted %d", ended(e), e.Uncounted), "pending false 1, Uncounted 1", "State, EndpointDeleted and Uncounted after Reopen")
@@ -99,7 +99,7 @@ func attemptsOfDeletedCases() []storeCase {
 		storeCase{name: "what a deletion ended and what was recorded after it is there after a restart", needs: needsDurable, run: func(t *storeTest) {
 			t.bind(acme, "a")
 			ds := t.commitDue(t.start, newEvents(acme, "1", "2", "3")...).Deliveries
-			t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
+			t.remove("acme", endpointKey("a"))
 			t.settle(attempted(ds[0].ID, 1, delivered, t.start))
 			t.reopen()
 			t.settle(attempted(ds[1].ID, 1, delivered, t.start))

@@ -3,14 +3,12 @@ package storetest
 import (
 	"fmt"
 	"strings"
+	"time"
 
-	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -22,39 +20,27 @@ type eraseTest struct {
 
 // eraseCases test what Erase leaves of acme, the erased owner, and of globex, another one.
 func eraseCases() []storeCase {
-	return append(append(eraseLifeCases(), eraseAnswerCase(), eraseTotalsCase()),
+	return append(append(eraseLifeCases(), eraseTotalsCase()),
 		onEraser("of an erased owner nothing is shown", func(t eraseTest) {
 			t.erase("acme", "kept")
 			t.same(t.viewOf("acme"), storeView{}, "after Erase the store shows something of the owner")
 			expect(t.storeTest, len(t.claim(t.at(1e6), 10)), 0, "after Erase Claim gave a delivery of the owner")
-			due, err := t.store.Replays().Running(t.Context(), t.at(1e6), 10)
+			due, err := t.store.Ports().Replays.Running(t.Context(), t.at(1e6), 10)
 			t.ok(err, "Replays.Running")
 			expect(t.storeTest, len(due), 0, "after Erase a replay of the owner runs")
-			if s, ok := t.store.(storage.Keyed); ok {
-				list, err := s.Keys().List(t.Context(), "acme")
-				t.ok(err, "Keys.List")
-				expect(t.storeTest, len(list), 0, "after Erase the owner has API keys")
-				_, err = s.Keys().Find(t.Context(), keyHash(1)[:16])
-				t.refused(err, apikey.ErrNotFound, "Find found an API key of an erased owner")
-			}
+			_, err = t.store.Ports().Records.Find(t.Context(), record.APIKey, "lookup of the key")
+			t.refused(err, record.ErrNotFound, "Find found a record of an erased owner")
 		}),
 		onEraser("other owners keep everything", func(t eraseTest) {
 			t.erase("acme", "kept")
 			t.same(t.viewOf("globex"), t.theirs, "Erase changed what another owner has")
 			expect(t.storeTest, len(t.cursors("theirs")), 1, "Erase removed a cursor that it was not told of")
-			if s, ok := t.store.(storage.Keyed); ok {
-				_, err := s.Keys().Find(t.Context(), keyHash(2)[:16])
-				t.ok(err, "Keys.Find of another owner's key")
-			}
 		}),
 		onEraser("Erase counts what it removed", func(t eraseTest) {
 			e := t.erase("acme", "kept", "no such target")
+			expect(t.storeTest, e.Changes, 5, "Erase has to count the entries of the feed that lost the owner's name")
 			e.Changes = 0
-			if _, ok := t.store.(storage.Keyed); ok {
-				expect(t.storeTest, e.Keys, 1, "Erase has to count the API keys")
-				e.Keys = 0
-			}
-			want := storage.Erased{Monitors: 1, Rules: 1, Endpoints: 2, Replays: 1, Events: 2, Deliveries: 3, Attempts: 2, Entries: 2, Reservations: 1, Cursors: 1}
+			want := storage.Erased{Monitors: 1, Rules: 1, Endpoints: 2, Keys: 1, Answers: 1, Replays: 1, Events: 2, Deliveries: 3, Attempts: 2, Entries: 2, Reservations: 1, Cursors: 1}
 			t.same(e, want, "Erase has to count what it removed")
 			t.same(t.erase("acme", "kept"), storage.Erased{}, "a second Erase found something")
 			t.same(t.erase("nobody"), storage.Erased{}, "Erase of an unknown owner found something")
@@ -69,15 +55,15 @@ func eraseCases() []storeCase {
 			id := deliver.DeliveryID(deliver.EventID("src", "0"), deliver.HandlerEndpoint("log"))
 			t.erase("acme")
 			t.settle(attempted(id, 2, deliver.StateDelivered, t.start))
-			_, err := t.store.Log().Delivery(t.Context(), "acme", id)
+			_, err := t.store.Ports().Log.Delivery(t.Context(), "acme", id)
 			t.refused(err, deliver.ErrDeliveryNotFound, "a settlement brought a delivery of an erased owner back")
-			n, err := t.store.Outbox().Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: []string{id}, Due: t.start})
+			n, err := t.store.Ports().Outbox.Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: []string{id}, Due: t.start})
 			t.ok(err, "Outbox.Reopen")
 			expect(t.storeTest, n, 0, "Reopen found a delivery of an erased owner")
 			t.same(t.viewOf("globex"), t.theirs, "a settlement for an erased owner changed what another one has")
 		}),
 		onEraser("many events go, and retention goes on", func(t eraseTest) {
-			t.ok(t.store.Endpoints().Delete(t.Context(), "globex", "theirs"), "Endpoints.Delete") // open deliveries would stay
+			t.remove("globex", endpointKey("theirs")) // open deliveries would stay
 			for n := range 20 {
 				b := &detect.Batch{DeliverBy: t.start}
 				for k := range 50 {
@@ -126,27 +112,6 @@ func eraseTotalsCase() storeCase {
 	}))
 }
 
-func eraseAnswerCase() storeCase {
-	return onEraser("answers to an owner's requests go, others stay", func(t eraseTest) {
-		s, ok := t.store.(storage.Keyed)
-		if !ok {
-			t.Skip("the store is no storage.Keyed")
-		}
-		for _, owner := range []string{"acme", "globex"} {
-			t.answered(owner, "q1", "text")
-			t.answered(owner, "q2", "text")
-			expect(t.storeTest, t.begin(request(owner, "q3", "a")), "mine", "Begin of a new request has to leave it to the caller")
-		}
-		expect(t.storeTest, t.erase("acme").Answers, 3, "Erase has to count answers and requests under way")
-		t.refused(s.Answers().Finish(t.Context(), request("acme", "q3", "a"), []byte("late")), fleet.ErrNotBegun, "Finish took the answer of an erased owner's request")
-		for _, id := range []string{"q1", "q2", "q3"} {
-			expect(t.storeTest, t.begin(request("acme", id, "b")), "mine", "after Erase there is the answer to, or the lease of, the owner's request %s", id)
-		}
-		expect(t.storeTest, t.begin(request("globex", "q1", "b")), "a:text", "Erase removed another owner's answer")
-		t.notBegun(request("globex", "q3", "b"), fleet.ErrUnderWay, "Erase removed another owner's request")
-	})
-}
-
 // eraseLifeCases test a new owner with the name of the erased one, restarts, and the stored rows.
 func eraseLifeCases() []storeCase {
 	src := storeSource("acme", "src")
@@ -161,10 +126,7 @@ func eraseLifeCases() []storeCase {
 			expect(t.storeTest, seqsOf(b.Events), "3 5", "numbers have to go on without holes after an erasure")
 			t.topUp("acme", 5)
 			expect(t.storeTest, t.balance("acme"), "5+0", "a balance after an erasure has to begin at 0")
-			m := fullMonitor(t.storeTest)
-			m.ID, m.Version = "kept", 1
-			t.ok(t.store.Monitors().Create(t.Context(), m), "Monitors.Create with the id and name of one that was erased")
-			t.bind(src, "kept")
+			t.put(fullRecord(t.storeTest, monitorKey("kept")), t.endpoint(src, "kept")) // ids and names are free
 		}),
 		onEraser("numbers go on after a second erasure", func(t eraseTest) {
 			t.erase("acme")
@@ -189,26 +151,6 @@ func eraseLifeCases() []storeCase {
 			expect(t.storeTest, tweetsOf(made), "21 22", "a replay has to find the events after an erasure")
 			expect(t.storeTest, rp.State, deliver.ReplayDone, "a replay has to end")
 		}),
-		onEraser("the feed keeps its numbers and forgets the name", func(t eraseTest) {
-			s, ok := t.store.(storage.Sharing)
-			if !ok {
-				t.Skip("the store is no storage.Sharing")
-			}
-			before, err := s.Feed().Since(t.Context(), 0, 1000)
-			t.ok(err, "Feed.Since")
-			expect(t.storeTest, t.erase("acme").Changes > 0, true, "Erase has to count the changes that lost the owner's name")
-			after, err := s.Feed().Since(t.Context(), 0, 1000)
-			t.ok(err, "Feed.Since")
-			for i := range before {
-				if before[i].Owner == "acme" {
-					before[i].Owner = ""
-				}
-			}
-			t.same(after[:min(len(before), len(after))], before, "of an owner's changes Erase has to remove the name alone")
-			for _, c := range after {
-				expect(t.storeTest, c.Owner != "acme", true, "the feed names an erased owner")
-			}
-		}),
 		eraseNeeds(needsDurable, onEraser("an erasure survives a restart", func(t eraseTest) {
 			t.erase("acme", "kept")
 			t.reopen()
@@ -221,50 +163,38 @@ func eraseLifeCases() []storeCase {
 			if t.kit.Dump == nil {
 				t.Skip("Kit.Dump is nil: the rows or keys of the store are not known")
 			}
-			words := []string{"acme", "Space agencies", "rockets", "example.com/kept", "whsec_of_the_conformance_suite", "post of an erased owner", "erased-account"}
+			words := []string{"acme", "name of the monitor", "lookup of the key", "note of the monitor", "example.com/kept", "data of the endpoint kept", "post of an erased owner", "erased-account"}
 			ev := newEvent(src, "31", "log")
 			ev.Body, ev.TextPreview = []byte("post of an erased owner"), "post of an erased owner"
 			t.commit(&detect.Batch{Events: []deliver.Event{ev}, Cursor: &detect.Cursor{Target: "erased-account", Since: t.start}, DeliverBy: t.start})
-			if s, ok := t.store.(storage.Keyed); ok {
-				for _, id := range []string{"answered", "under way"} {
-					_, err := s.Answers().Begin(t.Context(), request("acme", "request "+id, "a"))
-					t.ok(err, "Answers.Begin")
-				}
-				t.ok(s.Answers().Finish(t.Context(), request("acme", "request answered", "a"), []byte("answer of an erased owner")), "Answers.Finish")
-				words = append(words, "request answered", "request under way", "answer of an erased owner")
-			}
+			t.swap(record.Name{Space: "answer", Owner: "acme", ID: "request answered"}, 0, "answer of an erased owner", time.Hour)
+			words = append(words, "request answered", "answer of an erased owner")
 			before := t.kit.Dump(t.TB, t.store)
 			for _, word := range words {
 				expect(t.storeTest, strings.Contains(before, word), true, "Kit.Dump has to give all rows or keys: %q is not there before Erase", word)
 			}
+			gone := record.Change{Gone: &record.Gone{Owner: "acme", Until: t.at(3600)}}
+			t.apply(gone)
 			t.erase("acme", "kept", "erased-account")
+			t.apply(gone)
 			after := t.kit.Dump(t.TB, t.store)
 			for _, word := range words {
-				expect(t.storeTest, strings.Contains(after, word), false, "after Erase a row or key has %q of an erased owner", word)
+				expect(t.storeTest, strings.Contains(after, word), false, "after Gone, Erase and Gone a row or key has %q of an erased owner", word)
 			}
 			expect(t.storeTest, strings.Contains(after, "globex"), true, "after Erase no row or key has anything of another owner, or Kit.Dump gives others")
 		}),
 	}
 }
 
-// onEraser returns a case for a storage.Eraser. Other stores skip it.
+// onEraser returns a case for a store with a Sweeper. Other stores skip it.
 func onEraser(name string, run func(eraseTest)) storeCase {
 	return storeCase{name: name, run: func(t *storeTest) {
-		if _, ok := t.store.(storage.Eraser); !ok {
-			t.Skip("the store is no storage.Eraser")
+		if t.store.Ports().Sweeper == nil {
+			t.Skip("the store has no Sweeper")
 		}
 		t.furnish()
-		e := t.endpoint(globex, "theirs")
-		e.Secret = "whsec_of_another_owner"
-		t.ok(t.store.Endpoints().Create(t.Context(), e), "Endpoints.Create")
-		t.ok(t.store.Monitors().Create(t.Context(), monitor.Monitor{ID: "m3", Owner: "globex", Name: "their monitor"}), "Monitors.Create")
-		t.ok(t.store.Rules().Create(t.Context(), rule.Rule{ID: "r3", Owner: "globex", Tag: "their rule"}), "Rules.Create")
+		t.put(newMonitor("globex", globex.ID), t.endpoint(globex, "theirs"), record.Record{Key: record.Key{Kind: record.APIKey, ID: "theirs"}, Owner: "globex", Lookup: "their lookup"})
 		t.commit(&detect.Batch{Cursor: &detect.Cursor{Target: "theirs", Since: t.start}})
-		if s, ok := t.store.(storage.Keyed); ok {
-			for i, owner := range []string{"acme", "globex"} {
-				t.ok(s.Keys().Create(t.Context(), apikey.Key{ID: fmt.Sprint("key ", i), Owner: owner, Hash: keyHash(i + 1)}), "Keys.Create")
-			}
-		}
 		run(eraseTest{t, t.viewOf("globex")})
 	}}
 }
@@ -278,20 +208,18 @@ func eraseNeeds(n needs, c storeCase) storeCase {
 func (t *storeTest) viewOf(owner string) (v storeView) {
 	t.Helper()
 	all := t.view()
-	v.Monitors = only(all.Monitors, func(m monitor.Monitor) bool { return m.Owner == owner })
-	v.Rules = only(all.Rules, func(r rule.Rule) bool { return r.Owner == owner })
-	v.Endpoints = only(all.Endpoints, func(e deliver.Endpoint) bool { return e.Source.Owner == owner })
+	v.Records = only(all.Records, func(r record.Record) bool { return r.Owner == owner })
 	v.Replays = only(all.Replays, func(r deliver.Replay) bool { return r.Owner == owner })
 	v.Events = only(all.Events, func(ev deliver.Event) bool { return ev.Source.Owner == owner })
 	v.Deliveries = only(all.Deliveries, func(d deliver.LogEntry) bool { return d.Event.Source.Owner == owner })
 	v.Entries = only(all.Entries, func(e billing.Entry) bool { return e.Owner == owner })
-	balance, err := t.store.Ledger().Balance(t.Context(), owner)
+	balance, err := t.store.Ports().Ledger.Balance(t.Context(), owner)
 	t.ok(err, "Ledger.Balance")
 	if balance != (billing.Balance{}) {
 		v.Balances = []billing.Balance{balance}
 	}
 	if owner == "acme" {
-		v.Cursors = all.Cursors
+		v.Values, v.Cursors = all.Values, all.Cursors
 		for _, total := range all.Totals {
 			if total != 0 {
 				v.Totals = append(v.Totals, total)
@@ -312,7 +240,7 @@ func only[T any](list []T, keep func(T) bool) (kept []T) {
 
 func (t *storeTest) erase(owner string, targets ...string) storage.Erased {
 	t.Helper()
-	e, err := t.store.(storage.Eraser).Erase(t.Context(), owner, targets...)
+	e, err := t.store.Ports().Sweeper.Sweep(t.Context(), owner, targets...)
 	t.ok(err, "Erase")
 	return e
 }

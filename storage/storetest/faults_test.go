@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -28,9 +27,9 @@ func ExampleFaultyStore() {
 	found := &detect.Batch{Events: []deliver.Event{{
 		ID: "evt_1", Source: deliver.Source{ID: "mon_1", Owner: "acme"}, Body: []byte("{}"), Handlers: []string{"log"},
 	}}}
-	fmt.Println(store.Journal().Commit(ctx, []*detect.Batch{found}))
-	fmt.Println(store.Journal().Commit(ctx, []*detect.Batch{found}), found.Events[0].Seq)
-	due, err := store.Outbox().Claim(ctx, deliver.ClaimRequest{Now: time.Now(), Lease: time.Minute, Limit: 10})
+	fmt.Println(store.Ports().Journal.Commit(ctx, []*detect.Batch{found}))
+	fmt.Println(store.Ports().Journal.Commit(ctx, []*detect.Batch{found}), found.Events[0].Seq)
+	due, err := store.Ports().Outbox.Claim(ctx, deliver.ClaimRequest{Now: time.Now(), Lease: time.Minute, Limit: 10})
 	fmt.Println(len(due), err)
 	// Output:
 	// storetest: the store was made to fail
@@ -64,80 +63,47 @@ func TestFaultyStore(t *testing.T) {
 			real := memory.New(memory.Options{})
 			s := storetest.FaultyStore(real, row.plan)
 			for i, want := range row.want {
-				if err := topUp(t, s.Ledger(), i); !errors.Is(err, want) {
+				if err := topUp(t, s.Ports().Ledger, i); !errors.Is(err, want) {
 					t.Errorf("call %d: error = %v, want %v", i+1, err, want)
 				}
 			}
-			b, err := real.Ledger().Balance(t.Context(), "acme")
+			b, err := real.Ports().Ledger.Balance(t.Context(), "acme")
 			if err != nil || b.Available != row.there {
 				t.Errorf("%d calls took effect, want %d (error %v)", b.Available, row.there, err)
 			}
 			// A store that died leaves the real one open.
 			err = s.Close(t.Context())
-			if dead := errors.Is(row.want[3], died); errors.Is(err, died) != dead || (topUp(t, real.Ledger(), 9) == nil) != dead {
+			if dead := errors.Is(row.want[3], died); errors.Is(err, died) != dead || (topUp(t, real.Ports().Ledger, 9) == nil) != dead {
 				t.Errorf("Close answered %v, and the real store is open: want both only after death", err)
 			}
 		})
 	}
 }
 
-// A faulty store has the optional roles of the one below, and no others, and each of their
-// calls goes wrong as planned.
-func TestFaultyStoreKeepsItsRoles(t *testing.T) {
-	m := memory.New(memory.Options{})
-	type (
-		sharing struct {
-			storage.Store
-			storage.Sharing
-		}
-		keyed struct {
-			storage.Store
-			storage.Keyed
-		}
-	)
-	for name, below := range map[string]storage.Store{
-		"none": struct{ storage.Store }{m}, "Keyed, Sharing": sharing{m, m}, "Keyed": keyed{m, m},
-		"Eraser": struct {
-			storage.Store
-			storage.Eraser
-		}{m, m},
-		"Keyed, Sharing, Eraser": struct {
-			sharing
-			storage.Eraser
-		}{sharing{m, m}, m},
-		"Keyed, Eraser": struct {
-			keyed
-			storage.Eraser
-		}{keyed{m, m}, m},
-	} {
+// some is a store with some ports.
+type some struct {
+	storage.Store
+	ports storage.Ports
+}
+
+func (s some) Ports() storage.Ports { return s.ports }
+
+// A faulty store has the ports of the one below and no others.
+func TestFaultyStoreKeepsItsPorts(t *testing.T) {
+	all := memory.New(memory.Options{}).Ports()
+	alone := all
+	alone.Members, alone.Signals, alone.Sweeper = nil, nil, nil
+	for name, below := range map[string]storage.Ports{"all": all, "of one engine": alone} {
 		t.Run(name, func(t *testing.T) {
-			s := storetest.FaultyStore(below, storetest.FaultPlan{})
-			_, isSharing := s.(storage.Sharing)
-			k, isKeyed := s.(storage.Keyed)
-			e, isEraser := s.(storage.Eraser)
-			for role, is := range map[string]bool{"Sharing": isSharing, "Keyed": isKeyed, "Eraser": isEraser} {
-				if want := strings.Contains(name, role); is != want {
-					t.Errorf("storage.%s: %v, want %v", role, is, want)
-				}
+			p := storetest.FaultyStore(some{ports: below}, storetest.FaultPlan{}).Ports()
+			if (p.Members == nil) != (below.Members == nil) || (p.Signals == nil) != (below.Signals == nil) || (p.Sweeper == nil) != (below.Sweeper == nil) {
+				t.Errorf("ports %+v of %+v", p, below)
 			}
-			calls := map[string]error{}
-			if isKeyed {
-				keys, ctx := k.Keys(), t.Context()
-				calls["Keys.Create"] = keys.Create(ctx, apikey.Key{})
-				_, calls["Keys.Get"] = keys.Get(ctx, "acme", "a")
-				_, calls["Keys.Find"] = keys.Find(ctx, "a")
-				_, calls["Keys.List"] = keys.List(ctx, "acme")
-				calls["Keys.Update"] = keys.Update(ctx, apikey.Key{})
-				calls["Keys.Delete"] = keys.Delete(ctx, "acme", "a")
+			if p.Sweeper == nil {
+				return
 			}
-			if isEraser {
-				_, calls["Eraser.Erase"] = e.Erase(t.Context(), "acme")
-			}
-			for method, err := range calls {
-				if !errors.Is(err, storetest.ErrStoreFault) {
-					t.Errorf("%s answers %v, want the fault", method, err)
-				}
-				storetest.FaultyStore(below, storetest.FaultPlan{Method: method}) // the name is known
+			if _, err := p.Sweeper.Sweep(t.Context(), "acme"); !errors.Is(err, storetest.ErrStoreFault) {
+				t.Errorf("Sweep = %v, want the fault", err)
 			}
 		})
 	}
@@ -146,7 +112,7 @@ func TestFaultyStoreKeepsItsRoles(t *testing.T) {
 func TestFaultyStoreKeepsTheCallsOwnError(t *testing.T) {
 	for _, do := range []storetest.StoreFault{storetest.FailAfter, storetest.DieAfter} {
 		s := storetest.FaultyStore(memory.New(memory.Options{}), storetest.FaultPlan{Do: do})
-		if err := s.Ledger().Release(t.Context(), "unknown"); !errors.Is(err, billing.ErrNotFound) {
+		if err := s.Ports().Ledger.Release(t.Context(), "unknown"); !errors.Is(err, billing.ErrNotFound) {
 			t.Errorf("error = %v, want the ledger's", err)
 		}
 	}
@@ -158,15 +124,15 @@ func TestFaultyStoreDelays(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begun := time.Now()
-		if err := s.Ledger().Append(ctx, billing.Entry{ID: "1", Owner: "acme", Amount: 1}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := s.Ports().Ledger.Append(ctx, billing.Entry{ID: "1", Owner: "acme", Amount: 1}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error = %v, want the context's", err)
 		}
-		if err := topUp(t, s.Ledger(), 2); err != nil || time.Since(begun) != time.Second {
+		if err := topUp(t, s.Ports().Ledger, 2); err != nil || time.Since(begun) != time.Second {
 			t.Errorf("the second call took until %v with error %v, want no delay", time.Since(begun), err)
 		}
 		s = storetest.FaultyStore(memory.New(memory.Options{}), storetest.FaultPlan{Do: storetest.DelayOnly, Delay: time.Minute})
 		begun = time.Now()
-		if err := topUp(t, s.Ledger(), 1); err != nil || time.Since(begun) != time.Minute {
+		if err := topUp(t, s.Ports().Ledger, 1); err != nil || time.Since(begun) != time.Minute {
 			t.Errorf("the call took %v with error %v, want a minute and success", time.Since(begun), err)
 		}
 	})

@@ -4,18 +4,7 @@ import (
 	"context"
 
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/storage"
 )
-
-// faultyFleet has the roles of a storage.Sharing. Each method goes through call or answer.
-type faultyFleet struct {
-	faultyKeyed
-	shared storage.Sharing
-}
-
-func (s faultyFleet) Members() fleet.Members { return faultyMembers{s.of, s.shared.Members()} }
-func (s faultyFleet) Feed() fleet.Feed       { return faultyFeed{s.of, s.shared.Feed()} }
-func (s faultyFleet) Signals() fleet.Signals { return faultySignals{s.of, s.shared.Signals()} }
 
 type faultyMembers struct {
 	f    *faultyStore
@@ -36,19 +25,6 @@ func (m faultyMembers) Leave(ctx context.Context, f fleet.Fence) error {
 
 func (m faultyMembers) Look(ctx context.Context) (fleet.State, error) {
 	return answer(ctx, m.f, "Members.Look", func() (fleet.State, error) { return m.real.Look(ctx) })
-}
-
-type faultyFeed struct {
-	f    *faultyStore
-	real fleet.Feed
-}
-
-func (v faultyFeed) Since(ctx context.Context, after uint64, limit int) ([]fleet.Change, error) {
-	return answer(ctx, v.f, "Feed.Since", func() ([]fleet.Change, error) { return v.real.Since(ctx, after, limit) })
-}
-
-func (v faultyFeed) Last(ctx context.Context) (uint64, error) {
-	return answer(ctx, v.f, "Feed.Last", func() (uint64, error) { return v.real.Last(ctx) })
 }
 
 type faultySignals struct {
@@ -72,17 +48,4 @@ func (g faultySignals) Receive(ctx context.Context, fn func(fleet.Signal)) error
 		}
 		return err
 	})
-}
-
-type faultyAnswers struct {
-	f    *faultyStore
-	real fleet.Answers
-}
-
-func (a faultyAnswers) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, error) {
-	return answer(ctx, a.f, "Answers.Begin", func() (*fleet.Answer, error) { return a.real.Begin(ctx, q) })
-}
-
-func (a faultyAnswers) Finish(ctx context.Context, q fleet.Request, text []byte) error {
-	return a.f.call(ctx, "Answers.Finish", func() error { return a.real.Finish(ctx, q, text) })
 }

@@ -2,105 +2,91 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/storage"
 )
 
 // The roles of a faultyStore: each method goes through call or answer.
 
-func (f *faultyStore) Monitors() monitor.Store {
-	return faultyMonitors{faultyRecords[monitor.Monitor]{f, "Monitors", f.Store.Monitors()}, f.Store.Monitors()}
+func (f *faultyStore) Ports() storage.Ports {
+	p := f.Store.Ports()
+	p.Records = faultyRecordStore{f, p.Records}
+	p.State = faultyState{f, p.State}
+	p.Journal = faultyJournal{f, p.Journal}
+	p.Outbox = faultyOutbox{f, p.Outbox}
+	p.Log = faultyLog{f, p.Log}
+	p.Replays = faultyReplays{f, p.Replays}
+	p.Ledger = faultyLedger{f, p.Ledger}
+	if p.Members != nil {
+		p.Members, p.Signals = faultyMembers{f, p.Members}, faultySignals{f, p.Signals}
+	}
+	if p.Sweeper != nil {
+		p.Sweeper = faultySweeper{f, p.Sweeper}
+	}
+	return p
 }
 
-func (f *faultyStore) Rules() rule.Store {
-	return faultyRules{faultyRecords[rule.Rule]{f, "Rules", f.Store.Rules()}, f.Store.Rules()}
-}
-func (f *faultyStore) Endpoints() deliver.EndpointStore {
-	return faultyEndpoints{f, f.Store.Endpoints()}
-}
-func (f *faultyStore) Journal() detect.Journal  { return faultyJournal{f, f.Store.Journal()} }
-func (f *faultyStore) Outbox() deliver.Outbox   { return faultyOutbox{f, f.Store.Outbox()} }
-func (f *faultyStore) Log() deliver.Log         { return faultyLog{f, f.Store.Log()} }
-func (f *faultyStore) Replays() deliver.Replays { return faultyReplays{f, f.Store.Replays()} }
-func (f *faultyStore) Ledger() billing.Ledger   { return faultyLedger{f, f.Store.Ledger()} }
-
-type faultyRecords[T any] struct {
+type faultyRecordStore struct {
 	f    *faultyStore
-	role string
-	recs versioned[T]
+	real record.Store
 }
 
-func (r faultyRecords[T]) Create(ctx context.Context, rec T) error {
-	return r.f.call(ctx, r.role+".Create", func() error { return r.recs.Create(ctx, rec) })
+func (r faultyRecordStore) Get(ctx context.Context, owner string, k record.Key) (record.Record, error) {
+	return answer(ctx, r.f, "Records.Get", func() (record.Record, error) { return r.real.Get(ctx, owner, k) })
 }
 
-func (r faultyRecords[T]) Get(ctx context.Context, owner, id string) (T, error) {
-	return answer(ctx, r.f, r.role+".Get", func() (T, error) { return r.recs.Get(ctx, owner, id) })
+func (r faultyRecordStore) Find(ctx context.Context, k record.Kind, lookup string) (record.Record, error) {
+	return answer(ctx, r.f, "Records.Find", func() (record.Record, error) { return r.real.Find(ctx, k, lookup) })
 }
 
-func (r faultyRecords[T]) Update(ctx context.Context, rec T) error {
-	return r.f.call(ctx, r.role+".Update", func() error { return r.recs.Update(ctx, rec) })
+func (r faultyRecordStore) List(ctx context.Context, q record.Query) (list []record.Record, total int, err error) {
+	list, err = answer(ctx, r.f, "Records.List", func() (list []record.Record, err error) {
+		list, total, err = r.real.List(ctx, q)
+		return list, err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return list, total, nil
 }
 
-func (r faultyRecords[T]) Delete(ctx context.Context, owner, id string) error {
-	return r.f.call(ctx, r.role+".Delete", func() error { return r.recs.Delete(ctx, owner, id) })
+func (r faultyRecordStore) Scan(ctx context.Context, k record.Kind, fn func(record.Record) error) error {
+	return r.f.call(ctx, "Records.Scan", func() error { return r.real.Scan(ctx, k, fn) })
 }
 
-func (r faultyRecords[T]) Scan(ctx context.Context, fn func(T) error) error {
-	return r.f.call(ctx, r.role+".Scan", func() error { return r.recs.Scan(ctx, fn) })
+func (r faultyRecordStore) Apply(ctx context.Context, c record.Change) (uint64, error) {
+	return answer(ctx, r.f, "Records.Apply", func() (uint64, error) { return r.real.Apply(ctx, c) })
 }
 
-type faultyMonitors struct {
-	faultyRecords[monitor.Monitor]
-	real monitor.Store
+func (r faultyRecordStore) Since(ctx context.Context, after uint64, limit int) (list []record.Entry, last uint64, err error) {
+	err = r.f.call(ctx, "Records.Since", func() (err error) {
+		list, last, err = r.real.Since(ctx, after, limit)
+		return err
+	})
+	if err != nil && !errors.Is(err, record.ErrTooOld) {
+		return nil, 0, err
+	}
+	return list, last, err
 }
 
-func (m faultyMonitors) List(ctx context.Context, q monitor.Query) (monitor.Page, error) {
-	return answer(ctx, m.f, "Monitors.List", func() (monitor.Page, error) { return m.real.List(ctx, q) })
-}
-
-type faultyRules struct {
-	faultyRecords[rule.Rule]
-	real rule.Store
-}
-
-func (r faultyRules) List(ctx context.Context, q rule.Query) (rule.Page, error) {
-	return answer(ctx, r.f, "Rules.List", func() (rule.Page, error) { return r.real.List(ctx, q) })
-}
-
-type faultyEndpoints struct {
+type faultyState struct {
 	f    *faultyStore
-	real deliver.EndpointStore
+	real record.State
 }
 
-func (e faultyEndpoints) Create(ctx context.Context, ep deliver.Endpoint) error {
-	return e.f.call(ctx, "Endpoints.Create", func() error { return e.real.Create(ctx, ep) })
+func (s faultyState) Get(ctx context.Context, n record.Name) (record.Value, error) {
+	return answer(ctx, s.f, "State.Get", func() (record.Value, error) { return s.real.Get(ctx, n) })
 }
 
-func (e faultyEndpoints) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
-	return answer(ctx, e.f, "Endpoints.Get", func() (deliver.Endpoint, error) { return e.real.Get(ctx, owner, id) })
-}
-
-func (e faultyEndpoints) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
-	return answer(ctx, e.f, "Endpoints.List", func() ([]deliver.Endpoint, error) { return e.real.List(ctx, owner, sourceID) })
-}
-
-func (e faultyEndpoints) Update(ctx context.Context, ep deliver.Endpoint) error {
-	return e.f.call(ctx, "Endpoints.Update", func() error { return e.real.Update(ctx, ep) })
-}
-
-func (e faultyEndpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
-	return e.f.call(ctx, "Endpoints.Scan", func() error { return e.real.Scan(ctx, fn) })
-}
-
-func (e faultyEndpoints) Delete(ctx context.Context, owner, id string) error {
-	return e.f.call(ctx, "Endpoints.Delete", func() error { return e.real.Delete(ctx, owner, id) })
+func (s faultyState) Swap(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (uint64, error) {
+	return answer(ctx, s.f, "State.Swap", func() (uint64, error) { return s.real.Swap(ctx, n, version, value, ttl) })
 }
 
 type faultyJournal struct {

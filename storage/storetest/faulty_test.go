@@ -20,18 +20,11 @@ func TestCallsAreAllThereAre(t *testing.T) {
 	for _, c := range fleetCalls() {
 		called[c.role+"."+c.method] = true
 	}
-	called["Signals.Receive"] = true // has cases of its own
-	store, sharing := reflect.TypeFor[storage.Store](), reflect.TypeFor[storage.Sharing]()
-	for _, role := range append([]string{"Members", "Feed", "Signals", "Answers"}, storeRoleNames...) {
-		m, ok := store.MethodByName(role)
-		if !ok {
-			m, ok = sharing.MethodByName(role)
-		}
-		if !ok {
-			t.Fatalf("a store has no %s", role)
-		}
-		for i := range m.Type.Out(0).NumMethod() {
-			if name := role + "." + m.Type.Out(0).Method(i).Name; !called[name] {
+	called["Signals.Receive"], called["Sweeper.Sweep"] = true, true // have cases of their own
+	ports := reflect.TypeFor[storage.Ports]()
+	for i := range ports.NumField() {
+		for j := range ports.Field(i).Type.NumMethod() {
+			if name := ports.Field(i).Name + "." + ports.Field(i).Type.Method(j).Name; !called[name] {
 				t.Errorf("%s is never called", name)
 			}
 		}
@@ -61,11 +54,11 @@ func TestFaultyStoreReachesTheFleet(t *testing.T) {
 		t.Run(planned.role+"."+planned.method, func(t *testing.T) {
 			for _, c := range fleetCalls() {
 				data := memory.New(memory.Options{})
-				st, err := data.Members().Join(t.Context(), fleet.Node{Name: "n", Weight: 1, Lease: longLease})
+				st, err := data.Ports().Members.Join(t.Context(), fleet.Node{Name: "n", Weight: 1, Lease: longLease})
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := FaultyStore(data, FaultPlan{Method: planned.role + "." + planned.method}).(storage.Sharing)
+				s := FaultyStore(data, FaultPlan{Method: planned.role + "." + planned.method})
 				err = c.do(t.Context(), s, st.Fence)
 				if hit := c.role == planned.role && c.method == planned.method; hit != errors.Is(err, ErrStoreFault) {
 					t.Errorf("%s.%s: error = %v", c.role, c.method, err)
@@ -78,11 +71,11 @@ func TestFaultyStoreReachesTheFleet(t *testing.T) {
 // A store that dies ends what receives.
 func TestFaultyStoreEndsReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := FaultyStore(memory.New(memory.Options{}), FaultPlan{Method: "Signals.Send", Call: 1, Do: DieBefore}).(storage.Sharing)
+		s := FaultyStore(memory.New(memory.Options{}), FaultPlan{Method: "Signals.Send", Call: 1, Do: DieBefore})
 		returned := make(chan error, 1)
-		go func() { returned <- s.Signals().Receive(t.Context(), func(fleet.Signal) {}) }()
+		go func() { returned <- s.Ports().Signals.Receive(t.Context(), func(fleet.Signal) {}) }()
 		synctest.Wait()
-		if err := s.Signals().Send(t.Context(), fleet.Signal{}); !errors.Is(err, ErrStoreDied) {
+		if err := s.Ports().Signals.Send(t.Context(), fleet.Signal{}); !errors.Is(err, ErrStoreDied) {
 			t.Errorf("Send: error = %v, want %v", err, ErrStoreDied)
 		}
 		if err := <-returned; !errors.Is(err, ErrStoreDied) {

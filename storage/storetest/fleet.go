@@ -12,25 +12,21 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/storage"
 )
 
 // longLease is a lease that does not expire during a case.
 const longLease = 10 * time.Minute
 
 // fleetTest is a store that several engines may share.
-type fleetTest struct {
-	*storeTest
-	sharing storage.Sharing
-}
+type fleetTest struct{ *storeTest }
 
-// onFleet returns a case for a storage.Sharing. Other stores skip it.
+// onFleet returns a case for a store with Members. Other stores skip it.
 func onFleet(name string, run func(*fleetTest)) storeCase {
 	return storeCase{name: name, run: func(t *storeTest) {
-		if _, ok := t.store.(storage.Sharing); !ok {
-			t.Skip("the store is no storage.Sharing")
+		if t.store.Ports().Members == nil {
+			t.Skip("the store has no Members")
 		}
-		run(newFleetTest(t))
+		run(&fleetTest{t})
 	}}
 }
 
@@ -41,19 +37,11 @@ func onDurableFleet(name string, run func(*fleetTest)) storeCase {
 	return c
 }
 
-func newFleetTest(t *storeTest) *fleetTest { return &fleetTest{t, t.store.(storage.Sharing)} }
-
-// reopen replaces the store with one that Kit.Reopen opens with its data.
-func (t *fleetTest) reopen() {
-	t.storeTest.reopen()
-	t.sharing = t.store.(storage.Sharing)
-}
-
 // twice returns a case with two nodes. If Kit.Features.Shared is set, each has its own store on the
 // same data, otherwise both use one store.
 func twice(run func(one, two *fleetTest)) func(*fleetTest) {
 	return func(t *fleetTest) {
-		t.besides(func(two *storeTest) { run(t, newFleetTest(two)) })
+		t.besides(func(two *storeTest) { run(t, &fleetTest{two}) })
 	}
 }
 
@@ -109,7 +97,7 @@ type node struct {
 
 // tryJoin begins a term with n.
 func (t *fleetTest) tryJoin(n fleet.Node) (*node, error) {
-	st, err := t.sharing.Members().Join(t.Context(), n)
+	st, err := t.store.Ports().Members.Join(t.Context(), n)
 	return &node{t, st}, err
 }
 
@@ -127,7 +115,7 @@ func (n *node) tryBeat(edits ...func(*fleet.Beat)) error {
 	for _, edit := range edits {
 		edit(&b)
 	}
-	st, err := n.sharing.Members().Beat(n.Context(), b)
+	st, err := n.store.Ports().Members.Beat(n.Context(), b)
 	if err == nil {
 		n.State = st
 	}
@@ -143,7 +131,7 @@ func (n *node) beat(edits ...func(*fleet.Beat)) *node {
 
 func (n *node) leave() {
 	n.Helper()
-	n.ok(n.sharing.Members().Leave(n.Context(), n.Fence), "Members.Leave")
+	n.ok(n.store.Ports().Members.Leave(n.Context(), n.Fence), "Members.Leave")
 }
 
 func wants(k int) func(*fleet.Beat) { return func(b *fleet.Beat) { b.Want = k } }
@@ -165,7 +153,7 @@ func asks(as ...fleet.Ask) func(*fleet.Beat) { return func(b *fleet.Beat) { b.As
 
 func (t *fleetTest) look() fleet.State {
 	t.Helper()
-	st, err := t.sharing.Members().Look(t.Context())
+	st, err := t.store.Ports().Members.Look(t.Context())
 	t.ok(err, "Members.Look")
 	return st
 }
@@ -213,7 +201,7 @@ func (t *fleetTest) tryCommit(f fleet.Fence, tweets ...string) error {
 			Charges: []billing.Entry{line("charge of "+tweet, -1)}, DeliverBy: t.start, Fence: f,
 		})
 	}
-	return t.store.Journal().Commit(t.Context(), bs)
+	return t.store.Ports().Journal.Commit(t.Context(), bs)
 }
 
 // kept describes what the calls of tryCommit have left in the store.

@@ -51,10 +51,10 @@ func fenceCases() []storeCase {
 				{Events: newEvents(acme, "2"), Fence: old},
 				{Events: newEvents(acme, "3"), Fence: n.Fence},
 			}
-			t.refused(t.store.Journal().Commit(t.Context(), bs), fleet.ErrFenced, "Commit of which one batch has an old fence")
+			t.refused(t.store.Ports().Journal.Commit(t.Context(), bs), fleet.ErrFenced, "Commit of which one batch has an old fence")
 			expect(t.storeTest, t.kept(), "events , cursor , balance 10+0, due 0", "a commit of which one batch has an old fence changed something")
 			bs[1].Fence = fleet.Fence{}
-			t.refused(t.store.Journal().Commit(t.Context(), bs), fleet.ErrShared, "Commit of which one batch has no fence while a term lives")
+			t.refused(t.store.Ports().Journal.Commit(t.Context(), bs), fleet.ErrShared, "Commit of which one batch has no fence while a term lives")
 			expect(t.storeTest, t.kept(), "events , cursor , balance 10+0, due 0", "a commit of which one batch has no fence changed something")
 		}),
 		onFleet("a commit without a fence is stored while there is no term", func(t *fleetTest) {
@@ -92,7 +92,7 @@ func fenceCases() []storeCase {
 			n.beat(wants(1))
 			t.refused(t.tryCommit(old, "1"), fleet.ErrFenced, "Commit of what is known, with an old fence")
 			b := &detect.Batch{Cursor: &detect.Cursor{Target: "other"}, Fence: old}
-			t.refused(t.store.Journal().Commit(t.Context(), []*detect.Batch{b}), fleet.ErrFenced, "Commit of a cursor alone, with an old fence")
+			t.refused(t.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{b}), fleet.ErrFenced, "Commit of a cursor alone, with an old fence")
 			expect(t.storeTest, len(t.cursors("other")), 0, "a cursor was stored although its fence is old")
 		}),
 	)

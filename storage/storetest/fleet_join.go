@@ -91,11 +91,11 @@ func joinCases() []storeCase {
 		}),
 		onFleet("Leave looks at the term alone", func(t *fleetTest) {
 			a, b := t.join("a", longLease), t.join("b", longLease)
-			t.ok(t.sharing.Members().Leave(t.Context(), fleet.Fence{Term: a.Fence.Term, Generation: 77}), "Members.Leave of another generation")
+			t.ok(t.store.Ports().Members.Leave(t.Context(), fleet.Fence{Term: a.Fence.Term, Generation: 77}), "Members.Leave of another generation")
 			expect(t.storeTest, t.members(), "b", "Leave has to look at the term alone")
-			t.ok(t.sharing.Members().Leave(t.Context(), a.Fence), "Members.Leave again")
-			t.ok(t.sharing.Members().Leave(t.Context(), fleet.Fence{Term: "unknown * term", Generation: 1}), "Members.Leave of an unknown term")
-			t.ok(t.sharing.Members().Leave(t.Context(), fleet.Fence{}), "Members.Leave of no term")
+			t.ok(t.store.Ports().Members.Leave(t.Context(), a.Fence), "Members.Leave again")
+			t.ok(t.store.Ports().Members.Leave(t.Context(), fleet.Fence{Term: "unknown * term", Generation: 1}), "Members.Leave of an unknown term")
+			t.ok(t.store.Ports().Members.Leave(t.Context(), fleet.Fence{}), "Members.Leave of no term")
 			expect(t.storeTest, t.members(), "b", "Leave of an unknown term ended another")
 			b.beat()
 		}),

@@ -11,43 +11,30 @@ import (
 // fleetCall calls one method. The call succeeds on a fleet with a member that has the fence.
 type fleetCall struct {
 	role, method string
-	do           func(ctx context.Context, s storage.Sharing, f fleet.Fence) error
+	do           func(ctx context.Context, s storage.Store, f fleet.Fence) error
 }
 
-// fleetCalls returns a call of each method of each role of a storage.Sharing, except
+// fleetCalls returns a call of each method of Members and Signals, except
 // Signals.Receive, which does not end by itself.
 func fleetCalls() []fleetCall {
 	return []fleetCall{
-		{"Members", "Join", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
-			_, err := s.Members().Join(ctx, fleet.Node{Name: "new", Weight: 1, Lease: longLease})
+		{"Members", "Join", func(ctx context.Context, s storage.Store, _ fleet.Fence) error {
+			_, err := s.Ports().Members.Join(ctx, fleet.Node{Name: "new", Weight: 1, Lease: longLease})
 			return err
 		}},
-		{"Members", "Beat", func(ctx context.Context, s storage.Sharing, f fleet.Fence) error {
-			_, err := s.Members().Beat(ctx, fleet.Beat{Fence: f, Want: 20, Weight: 1})
+		{"Members", "Beat", func(ctx context.Context, s storage.Store, f fleet.Fence) error {
+			_, err := s.Ports().Members.Beat(ctx, fleet.Beat{Fence: f, Want: 20, Weight: 1})
 			return err
 		}},
-		{"Members", "Leave", func(ctx context.Context, s storage.Sharing, f fleet.Fence) error { return s.Members().Leave(ctx, f) }},
-		{"Members", "Look", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
-			_, err := s.Members().Look(ctx)
+		{"Members", "Leave", func(ctx context.Context, s storage.Store, f fleet.Fence) error {
+			return s.Ports().Members.Leave(ctx, f)
+		}},
+		{"Members", "Look", func(ctx context.Context, s storage.Store, _ fleet.Fence) error {
+			_, err := s.Ports().Members.Look(ctx)
 			return err
 		}},
-		{"Feed", "Since", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
-			_, err := s.Feed().Since(ctx, 0, 10)
-			return err
-		}},
-		{"Feed", "Last", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
-			_, err := s.Feed().Last(ctx)
-			return err
-		}},
-		{"Signals", "Send", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
-			return s.Signals().Send(ctx, fleet.Signal{Kind: fleet.SignalLook})
-		}},
-		{"Answers", "Begin", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
-			_, err := s.Answers().Begin(ctx, request("acme", "q", "a"))
-			return err
-		}},
-		{"Answers", "Finish", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
-			return s.Answers().Finish(ctx, request("acme", "q", "a"), []byte("text"))
+		{"Signals", "Send", func(ctx context.Context, s storage.Store, _ fleet.Fence) error {
+			return s.Ports().Signals.Send(ctx, fleet.Signal{Kind: fleet.SignalLook})
 		}},
 	}
 }
@@ -61,24 +48,24 @@ func fleetLifeCases() []storeCase {
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()
 			for _, c := range fleetCalls() {
-				t.refused(c.do(ended, t.sharing, n.Fence), context.Canceled, "%s.%s has to give back the error of a context that has ended", c.role, c.method)
+				t.refused(c.do(ended, t.store, n.Fence), context.Canceled, "%s.%s has to give back the error of a context that has ended", c.role, c.method)
 			}
-			t.refused(t.sharing.Signals().Receive(ended, func(fleet.Signal) {}), context.Canceled, "Signals.Receive has to give back the error of a context that has ended")
+			t.refused(t.store.Ports().Signals.Receive(ended, func(fleet.Signal) {}), context.Canceled, "Signals.Receive has to give back the error of a context that has ended")
 			t.same(t.look(), before, "a call whose context had ended changed the fleet")
 		}),
 		onFleet("a closed store refuses every call", func(t *fleetTest) {
-			n := t.join("n", longLease)
+			n, s := t.join("n", longLease), t.store
 			t.close()
 			for _, c := range fleetCalls() {
-				t.refused(c.do(t.Context(), t.sharing, n.Fence), errAny, "%s.%s has to fail after Close", c.role, c.method)
+				t.refused(c.do(t.Context(), s, n.Fence), errAny, "%s.%s has to fail after Close", c.role, c.method)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), receiveWait)
 			defer cancel()
-			t.refused(t.sharing.Signals().Receive(ctx, func(fleet.Signal) {}), errAny, "Signals.Receive has to fail after Close")
+			t.refused(s.Ports().Signals.Receive(ctx, func(fleet.Signal) {}), errAny, "Signals.Receive has to fail after Close")
 			expect(t.storeTest, ctx.Err() == nil, true, "Signals.Receive has to fail after Close, and went on")
 		}),
 		onDurableFleet("terms, parts, grants and leases survive a restart", func(t *fleetTest) {
-			a := t.join("a", longLease).beat(wants(10), asks(fleet.Ask{Budget: "x", Total: 10, Rate: 7}), func(b *fleet.Beat) { b.Says, b.Applied = []byte("says"), 9 })
+			a := t.join("a", longLease).beat(wants(10), asks(fleet.Ask{Budget: "x", Total: 10, Rate: 7}), func(b *fleet.Beat) { b.Says = []byte("says") })
 			b := t.join("b", 2*longLease).beat(wants(20), func(b *fleet.Beat) { b.Seen = 100 })
 			before := t.look()
 			t.reopen()

@@ -30,7 +30,7 @@ func without(endpoints ...string) *fleet.Set {
 
 func (t *fleetTest) claimIn(now time.Time, limit int, parts *fleet.Set, skip ...string) []deliver.Delivery {
 	t.Helper()
-	ds, err := t.store.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: now, Lease: lease, Limit: limit, Parts: parts, Skip: skip})
+	ds, err := t.store.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: now, Lease: lease, Limit: limit, Parts: parts, Skip: skip})
 	t.ok(err, "Outbox.Claim")
 	return ds
 }
@@ -38,7 +38,7 @@ func (t *fleetTest) claimIn(now time.Time, limit int, parts *fleet.Set, skip ...
 // nextIn returns the NextDue of some parts in seconds after the start, or "none".
 func (t *fleetTest) nextIn(parts *fleet.Set) string {
 	t.Helper()
-	due, open, err := t.store.Outbox().NextDue(t.Context(), parts)
+	due, open, err := t.store.Ports().Outbox.NextDue(t.Context(), parts)
 	t.ok(err, "Outbox.NextDue")
 	if !open {
 		return "none"
@@ -233,7 +233,7 @@ func racePartClaims(one, two *fleetTest) {
 		own := partsOf(deliver.HandlerEndpoint(fmt.Sprint("h", 2*c)), deliver.HandlerEndpoint(fmt.Sprint("h", 2*c+1)), deliver.HandlerEndpoint(fmt.Sprint("h", (2*c+2)%8)), deliver.HandlerEndpoint(fmt.Sprint("h", (2*c+3)%8)))
 		wg.Go(func() {
 			for range 2 * events * 8 {
-				ds, err := t.store.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: t.start, Lease: lease, Limit: 5, Parts: own})
+				ds, err := t.store.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: t.start, Lease: lease, Limit: 5, Parts: own})
 				if err != nil {
 					one.Errorf("Claim beside other claims failed: %v", err)
 				}

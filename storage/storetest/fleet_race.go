@@ -93,7 +93,7 @@ func commitBeside(t *fleetTest, f fleet.Fence, tweet string, change func()) {
 					sleep(ctx, time.Millisecond)
 				}
 				b := &detect.Batch{Events: []deliver.Event{newEvent(acme, fmt.Sprint(tweet, "-", w, "-", i))}, Fence: f}
-				switch err := t.store.Journal().Commit(ctx, []*detect.Batch{b}); {
+				switch err := t.store.Ports().Journal.Commit(ctx, []*detect.Batch{b}); {
 				case errors.Is(err, fleet.ErrFenced) || ctx.Err() != nil:
 					return
 				case err != nil:

@@ -14,9 +14,6 @@ import (
 // receiveWait is the maximum real time that a case waits for other goroutines.
 const receiveWait = 20 * time.Second
 
-// waitStep is the pause between two checks during such a wait.
-const waitStep = time.Millisecond
-
 // listener is a Receive in progress, and the signals that it has got.
 type listener struct {
 	mu    sync.Mutex
@@ -57,7 +54,7 @@ func (t *fleetTest) listen(listeners map[*listener]*fleetTest) (end func()) {
 	var wg sync.WaitGroup
 	for e, at := range listeners {
 		wg.Go(func() {
-			e.err = at.sharing.Signals().Receive(ctx, func(s fleet.Signal) {
+			e.err = at.store.Ports().Signals.Receive(ctx, func(s fleet.Signal) {
 				if e.busy.Add(1) > 1 {
 					t.Errorf("Receive has to call its function from one goroutine")
 				}
@@ -74,7 +71,7 @@ func (t *fleetTest) listen(listeners map[*listener]*fleetTest) (end func()) {
 		}
 	}
 	heard := t.until(func() int {
-		t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalHead, Key: "probe"}), "Signals.Send")
+		t.ok(t.store.Ports().Signals.Send(t.Context(), fleet.Signal{Kind: fleet.SignalHead, Key: "probe"}), "Signals.Send")
 		n := 0
 		for e := range listeners {
 			if _, ok := e.has("probe"); ok {
@@ -108,10 +105,9 @@ func signalCases() []storeCase {
 			end := one.listen(listeners)
 			defer end()
 			for i, s := range []fleet.Signal{
-				{Kind: fleet.SignalChanged, Term: "term", N: 1<<53 - 1},
-				{Kind: fleet.SignalApplied, Term: "term", N: 7},
+				{Kind: fleet.SignalChanged, Term: "term"},
 				{Kind: fleet.SignalDue, Term: "term", Parts: []fleet.Part{0, 3, 1023}},
-				{Kind: fleet.SignalHead, Term: "term", N: 9},
+				{Kind: fleet.SignalHead, Term: "term", N: 1<<53 - 1},
 				{Kind: fleet.SignalClosed, Until: one.at(3600)},
 				{Kind: fleet.SignalLook},
 				{Kind: fleet.SignalHead, Key: "żółw 🚀\x00\r\n'%s"},
@@ -120,7 +116,7 @@ func signalCases() []storeCase {
 				heard := 0
 				for try := 0; try < 3 && heard < len(listeners); try++ { // any may be lost, but hardly three
 					s.Key = fmt.Sprint(i, " ", try, " ", s.Key)
-					one.ok([]*fleetTest{one, two}[i%2].sharing.Signals().Send(one.Context(), s), "Signals.Send")
+					one.ok([]*fleetTest{one, two}[i%2].store.Ports().Signals.Send(one.Context(), s), "Signals.Send")
 					heard = one.until(func() int {
 						n := 0
 						for e := range listeners {
@@ -142,14 +138,14 @@ func signalCases() []storeCase {
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				t.sharing.Signals().Receive(ctx, func(fleet.Signal) { <-stuck })
+				t.store.Ports().Signals.Receive(ctx, func(fleet.Signal) { <-stuck })
 			})
 			defer func() { cancel(); close(stuck); wg.Wait() }()
 			for i := range 3000 {
-				t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalDue, Parts: []fleet.Part{fleet.Part(i % fleet.Parts)}}), "Signals.Send")
+				t.ok(t.store.Ports().Signals.Send(t.Context(), fleet.Signal{Kind: fleet.SignalDue, Parts: []fleet.Part{fleet.Part(i % fleet.Parts)}}), "Signals.Send")
 			}
 			heard := t.until(func() int {
-				t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalHead, Key: "after"}), "Signals.Send")
+				t.ok(t.store.Ports().Signals.Send(t.Context(), fleet.Signal{Kind: fleet.SignalHead, Key: "after"}), "Signals.Send")
 				if _, ok := free.has("after"); ok {
 					return 1
 				}
@@ -166,7 +162,7 @@ func signalCases() []storeCase {
 			before := len(gone.heard)
 			gone.mu.Unlock()
 			for range 5 {
-				t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalLook, Key: "late"}), "Signals.Send")
+				t.ok(t.store.Ports().Signals.Send(t.Context(), fleet.Signal{Kind: fleet.SignalLook, Key: "late"}), "Signals.Send")
 			}
 			t.until(func() int {
 				if _, ok := here.has("late"); ok {
@@ -184,7 +180,7 @@ func signalCases() []storeCase {
 			defer cancel()
 			heard := make(chan struct{}, 1)
 			go func() {
-				returned <- t.sharing.Signals().Receive(ctx, func(fleet.Signal) {
+				returned <- t.store.Ports().Signals.Receive(ctx, func(fleet.Signal) {
 					select {
 					case heard <- struct{}{}:
 					default:
@@ -193,7 +189,7 @@ func signalCases() []storeCase {
 			}()
 			if t.kit.Features.Signals { // else nothing tells that it receives
 				t.until(func() int {
-					t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalLook}), "Signals.Send")
+					t.ok(t.store.Ports().Signals.Send(t.Context(), fleet.Signal{Kind: fleet.SignalLook}), "Signals.Send")
 					return len(heard)
 				}, 1)
 			}

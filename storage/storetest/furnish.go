@@ -7,33 +7,36 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 )
 
-// keptVersion is the Version of the records that furnish makes.
-const keptVersion = 3
+// fullRecord returns a record to create with a value in every field.
+func fullRecord(t *storeTest, k record.Key) record.Record {
+	return record.Record{
+		Key: k, Owner: "acme", Name: "name of the " + string(k.Kind), Lookup: "lookup of the " + string(k.Kind), Status: "active", Size: 3, Price: 1 << 40,
+		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(3), Data: []byte("data of the " + string(k.Kind)),
+	}
+}
 
-// furnish adds one record of every kind to the store, of the owner acme and with the id "kept". It
-// also adds a disabled endpoint, a claimed delivery, a delivery that waits for a retry and, for
+// keptValue names the value that furnish makes, newValue the one that storeCalls makes.
+var (
+	keptValue = record.Name{Space: "values", Owner: "acme", ID: "kept"}
+	newValue  = record.Name{Space: "values", Owner: "acme", ID: "new"}
+)
+
+// furnish adds one record of every kind to the store, of the owner acme and with the id "kept", and
+// a value. It also adds a disabled endpoint, a claimed delivery, a delivery that waits for a retry and, for
 // globex, a delivered event, credits and a reservation.
 func (t *storeTest) furnish() {
 	t.Helper()
 	ctx := t.Context()
-	m, r, c := fullMonitor(t), fullRule(t), fullCursor(t, "kept")
-	m.ID, r.ID, m.Version, r.Version = "kept", "kept", keptVersion, keptVersion
-	t.ok(t.store.Monitors().Create(ctx, m), "Monitors.Create")
-	t.ok(t.store.Rules().Create(ctx, r), "Rules.Create")
-	src := storeSource("acme", "src")
-	for _, row := range []struct {
-		id     string
-		status deliver.EndpointStatus
-	}{{"kept", deliver.EndpointActive}, {"off", deliver.EndpointDisabled}} {
-		e := t.endpoint(src, row.id)
-		e.Status, e.Version = row.status, keptVersion
-		t.ok(t.store.Endpoints().Create(ctx, e), "Endpoints.Create")
-	}
-	l := t.store.Ledger()
+	c, src := fullCursor(t, "kept"), storeSource("acme", "src")
+	monitor := fullRecord(t, monitorKey("kept"))
+	t.put(monitor, fullRecord(t, ruleKey("kept")), fullRecord(t, record.Key{Kind: record.APIKey, ID: "kept"}), t.endpoint(src, "kept"),
+		edited(t.endpoint(src, "off"), func(r *record.Record) { r.Status = "disabled" }))
+	t.apply(record.Change{Notes: []record.Note{{Ref: refOf("acme", monitor.Key, 1), Text: "note of the monitor"}}})
+	t.swap(keptValue, 0, "value", 1000*time.Hour)
+	l := t.store.Ports().Ledger
 	t.ok(l.Append(ctx, line("top-up", 10), billing.Entry{ID: "their top-up", Owner: "globex", Kind: billing.KindTopUp, Amount: 7}), "Ledger.Append")
 	t.ok(l.Reserve(ctx, billing.Reservation{ID: "kept", Owner: "acme", Amount: 4, ExpiresAt: t.at(3600)}), "Ledger.Reserve")
 	t.ok(l.Reserve(ctx, billing.Reservation{ID: "theirs", Owner: "globex", Amount: 2}), "Ledger.Reserve")
@@ -58,9 +61,9 @@ func (t *storeTest) furnish() {
 
 // storeView is everything that a store shows of acme and globex.
 type storeView struct {
-	Monitors   []monitor.Monitor
-	Rules      []rule.Rule
-	Endpoints  []deliver.Endpoint
+	Records    []record.Record
+	Feed       uint64   // the number of the last entry
+	Values     []string // of keptValue and newValue
 	Cursors    []detect.Cursor
 	Events     []deliver.Event
 	Deliveries []deliver.LogEntry
@@ -74,39 +77,41 @@ type storeView struct {
 func (t *storeTest) view() storeView {
 	t.Helper()
 	ctx := t.Context()
-	v := storeView{Cursors: t.cursors("kept")}
+	v := storeView{Feed: t.last(), Cursors: t.cursors("kept")}
+	for _, name := range []record.Name{keptValue, newValue} {
+		if value, err := t.store.Ports().State.Get(ctx, name); !errors.Is(err, record.ErrNotFound) {
+			t.ok(err, "State.Get")
+			v.Values = append(v.Values, string(value.Data))
+		}
+	}
 	for _, owner := range []string{"acme", "globex"} {
-		monitors, err := t.store.Monitors().List(ctx, monitor.Query{Owner: owner, Page: 1, PageSize: 100})
-		t.ok(err, "Monitors.List")
-		v.Monitors = append(v.Monitors, monitors.Monitors...)
-		rules, err := t.store.Rules().List(ctx, rule.Query{Owner: owner, Page: 1, PageSize: 100})
-		t.ok(err, "Rules.List")
-		v.Rules = append(v.Rules, rules.Rules...)
-		endpoints, err := t.store.Endpoints().List(ctx, owner, "")
-		t.ok(err, "Endpoints.List")
-		v.Endpoints = append(v.Endpoints, endpoints...)
-		for _, e := range endpoints {
-			if r, err := t.store.Replays().Get(ctx, owner, e.ID); !errors.Is(err, deliver.ErrReplayNotFound) {
-				t.ok(err, "Replays.Get")
-				v.Replays = append(v.Replays, r)
+		for _, kind := range recordKinds {
+			list, _, err := t.store.Ports().Records.List(ctx, record.Query{Owner: owner, Kind: kind, Limit: 100})
+			t.ok(err, "Records.List")
+			v.Records = append(v.Records, list...)
+			for _, r := range list {
+				if rp, err := t.store.Ports().Replays.Get(ctx, owner, r.ID); kind == record.Endpoint && !errors.Is(err, deliver.ErrReplayNotFound) {
+					t.ok(err, "Replays.Get")
+					v.Replays = append(v.Replays, rp)
+				}
 			}
 		}
 		v.Events = append(v.Events, t.events(owner)...)
-		log, err := t.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: owner, PageSize: 1000})
+		log, err := t.store.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: owner, PageSize: 1000})
 		t.ok(err, "Log.Deliveries")
 		v.Deliveries = append(v.Deliveries, log.Entries...)
-		balance, err := t.store.Ledger().Balance(ctx, owner)
+		balance, err := t.store.Ports().Ledger.Balance(ctx, owner)
 		t.ok(err, "Ledger.Balance")
 		v.Balances = append(v.Balances, balance)
-		entries, err := t.store.Ledger().Entries(ctx, billing.EntryQuery{Owner: owner, PageSize: 1000})
+		entries, err := t.store.Ports().Ledger.Entries(ctx, billing.EntryQuery{Owner: owner, PageSize: 1000})
 		t.ok(err, "Ledger.Entries")
 		v.Entries = append(v.Entries, entries.Entries...)
 	}
 	var err error
-	v.Totals, err = t.store.Ledger().Totals(ctx, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "kept"},
+	v.Totals, err = t.store.Ports().Ledger.Totals(ctx, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "kept"},
 		billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "kept"}, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "m1"})
 	t.ok(err, "Ledger.Totals")
-	v.NextDue, _, err = t.store.Outbox().NextDue(ctx, nil)
+	v.NextDue, _, err = t.store.Ports().Outbox.NextDue(ctx, nil)
 	t.ok(err, "Outbox.NextDue")
 	return v
 }

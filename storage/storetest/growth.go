@@ -41,7 +41,7 @@ func growthCases() []storeCase {
 			t.kit.Clock.Advance(t.kit.Retention)
 			waitUntil(t, func() bool {
 				left := len(t.events("acme"))
-				page, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", PageSize: 1})
+				page, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", PageSize: 1})
 				t.ok(err, "Log.Deliveries")
 				if after := len(t.events("acme")); page.Total > 2*left || page.Total < 2*after {
 					t.Fatalf("%d deliveries of %d to %d events are there while they are removed, want two of each: an event goes with all its deliveries", page.Total, after, left)
@@ -60,10 +60,10 @@ func growthCases() []storeCase {
 func forgottenIDs(t *storeTest) {
 	t.topUp("acme", 10)
 	reserve := func() error {
-		return t.store.Ledger().Reserve(t.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 2})
+		return t.store.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 2})
 	}
 	t.ok(reserve(), "Ledger.Reserve")
-	t.ok(t.store.Ledger().Release(t.Context(), "r"), "Ledger.Release")
+	t.ok(t.store.Ports().Ledger.Release(t.Context(), "r"), "Ledger.Release")
 	t.deliver(t.commitDue(t.start, newEvent(acme, "1", "log")).Deliveries...)
 	t.kit.Clock.Advance(t.kit.Retention)
 	waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
@@ -105,10 +105,10 @@ func oldEntries(t *storeTest) {
 			e.Kind, e.SourceID = billing.KindMonitor, "m1"
 			entries = append(entries, e)
 		}
-		t.ok(t.store.Ledger().Append(t.Context(), entries...), "Ledger.Append")
+		t.ok(t.store.Ports().Ledger.Append(t.Context(), entries...), "Ledger.Append")
 		t.kit.Clock.Advance(t.kit.EntryRetention / perRetention)
 	}
-	p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", PageSize: 1})
+	p, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme", PageSize: 1})
 	t.ok(err, "Ledger.Entries")
 	if p.Total > most {
 		t.Errorf("%d entries of %d are there, of which %d are within the retention: with each write a store has to remove more than the write has added", p.Total, rounds*each, each*perRetention)
@@ -117,7 +117,7 @@ func oldEntries(t *storeTest) {
 	expect(t, joined(p.Entries, func(e billing.Entry) string { return fmt.Sprint(e.ID, "=", e.Balance) }), fmt.Sprintf("%d-%d=%d", rounds-1, each-1, sum),
 		"the last entry has to be there, with the sum of all entries ever made")
 	expect(t, t.balance("acme"), fmt.Sprintf("%d+0", sum), "a balance changed with the removal of entries")
-	totals, err := t.store.Ledger().Totals(t.Context(), billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "m1"})
+	totals, err := t.store.Ports().Ledger.Totals(t.Context(), billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "m1"})
 	t.ok(err, "Ledger.Totals")
 	expect(t, totals[0], sum, "a total changed with the removal of entries")
 }

@@ -29,7 +29,7 @@ func forgettingCases() []storeCase {
 		}},
 		{name: "ids stay known for a week after what they were for", needs: needsRetention, run: func(t *storeTest) {
 			t.topUp("acme", 10)
-			l := t.store.Ledger()
+			l := t.store.Ports().Ledger
 			t.ok(l.Reserve(t.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 2, ExpiresAt: t.at(60)}), "Ledger.Reserve")
 			t.ok(l.Commit(t.Context(), "r", billing.Entry{ID: "e", Owner: "acme", Kind: billing.KindRequest, Amount: -2}), "Ledger.Commit")
 			t.deliver(t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "2")).Deliveries...)

@@ -91,7 +91,7 @@ func journalCases() []storeCase {
 
 func (t *storeTest) cursors(targets ...string) []detect.Cursor {
 	t.Helper()
-	found, err := t.store.Journal().Cursors(t.Context(), targets...)
+	found, err := t.store.Ports().Journal.Cursors(t.Context(), targets...)
 	t.ok(err, "Journal.Cursors")
 	return found
 }
@@ -153,7 +153,7 @@ func chargeCases() []storeCase {
 			e := fullEntry(t, "c", -4)
 			t.commit(&detect.Batch{Charges: []billing.Entry{e}})
 			e.Balance = 6
-			p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", PageSize: 1})
+			p, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme", PageSize: 1})
 			t.ok(err, "Ledger.Entries")
 			t.same(p.Entries, []billing.Entry{e}, "Ledger.Entries gave another line than was committed")
 		}},

@@ -62,7 +62,7 @@ type Features struct {
 	// Shared promises that several stores may have the same data open at the same time. Each call
 	// then sees all calls that any of them has acknowledged before it.
 	Shared bool
-	// Signals promises that the signals of a storage.Sharing reach every receiver, as long as
+	// Signals promises that its signals reach every receiver, as long as
 	// nothing breaks.
 	Signals bool
 }
@@ -75,8 +75,7 @@ type Features struct {
 //	}
 //
 // The contracts are in the documentation of the ports, and those common to all ports in that of
-// storage.Store. Package storage has the guide for authors of stores. A store that implements
-// storage.Keyed, storage.Sharing or storage.Eraser is also tested for that.
+// storage.Store. Package storage has the guide for authors of stores.
 func TestStore(t *testing.T, kit Kit) {
 	t.Helper()
 	if err := kit.validate(); err != nil {
@@ -166,9 +165,14 @@ type storeCase struct {
 
 func storeRoles() []storeRole {
 	return []storeRole{
-		{"monitors", monitorCases()},
-		{"rules", ruleCases()},
-		{"endpoints", append(endpointCases(), endpointDeletionCases()...)},
+		{"records", slices.Concat(recordValueCases(), recordRefusalCases(), recordChangeCases(), recordListCases())},
+		{"model", []storeCase{{name: "random changes do what a simple model does, also after a restart", run: mixes(recordModelMix)}}},
+		{"limits", recordLimitCases()},
+		{"feed", recordFeedCases()},
+		{"gone", goneCases()},
+		{"state", append(stateCases(), stateBoundCases()...)},
+		{"whole", recordWholeCases()},
+		{"endpoints", slices.Concat(recordDeliveryCases(), endpointDeliveryCases(), endpointDeletionCases())},
 		{"journal", slices.Concat(commitCases(), knownBatchCases(), journalCases())},
 		{"outbox", slices.Concat(claimCases(), settleCases(), reopenCases(), waitCases(), preciseCases())},
 		{"log", logCases()},
@@ -176,13 +180,10 @@ func storeRoles() []storeRole {
 		{"cursors", cursorCases()},
 		{"replays", append(replayCases(), replayLifeCases()...)},
 		{"ledger", slices.Concat(ledgerCases(), totalCases(), reservationCases())},
-		{"keys", keyCases()},
 		{"erase", eraseCases()},
 		{"members", slices.Concat(joinCases(), beatCases(), leaseCases(), epochCases(), grantCases(), handOutCases())},
 		{"fence", append(fenceCases(), fenceRaceCases()...)},
-		{"feed", feedCases()},
 		{"signals", signalCases()},
-		{"answers", append(answerCases(), answerBoundCases()...)},
 		{"parts", partCases()},
 		{"fleet", fleetLifeCases()},
 		{"values", valueCases()},

@@ -46,14 +46,14 @@ func ledgerStories(rows []ledgerRow) []storeCase {
 // lines returns the entries of a page as id=balance.
 func (t *storeTest) lines(q billing.EntryQuery) string {
 	t.Helper()
-	p, err := t.store.Ledger().Entries(t.Context(), q)
+	p, err := t.store.Ports().Ledger.Entries(t.Context(), q)
 	t.ok(err, "Ledger.Entries")
 	return joined(p.Entries, func(e billing.Entry) string { return fmt.Sprintf("%s=%d", e.ID, e.Balance) })
 }
 
 func (l *ledgerTest) add(want error, entries ...billing.Entry) {
 	l.Helper()
-	l.refused(l.store.Ledger().Append(l.Context(), entries...), want, "Append: %s", l.rule)
+	l.refused(l.store.Ports().Ledger.Append(l.Context(), entries...), want, "Append: %s", l.rule)
 }
 
 // line returns an entry of acme.
@@ -107,17 +107,17 @@ func ledgerCases() []storeCase {
 		storeCase{name: "an entry comes back as it was appended, with its balance", run: func(t *storeTest) {
 			e := fullEntry(t, "e", 5)
 			e.Balance = 77 // the ledger sets it
-			t.ok(t.store.Ledger().Append(t.Context(), e), "Ledger.Append")
+			t.ok(t.store.Ports().Ledger.Append(t.Context(), e), "Ledger.Append")
 			e.Balance = 5
-			p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme"})
+			p, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme"})
 			t.ok(err, "Ledger.Entries")
 			t.same(p.Entries, []billing.Entry{e}, "Entries gave another line than was appended")
 		}},
 		storeCase{name: "no page and no size mean the first 20", run: func(t *storeTest) {
 			for i := range 21 {
-				t.ok(t.store.Ledger().Append(t.Context(), line(fmt.Sprint(i), 1)), "Ledger.Append")
+				t.ok(t.store.Ports().Ledger.Append(t.Context(), line(fmt.Sprint(i), 1)), "Ledger.Append")
 			}
-			p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme"})
+			p, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme"})
 			t.ok(err, "Ledger.Entries")
 			expect(t, len(p.Entries), 20, "an EntryQuery without Page and PageSize has to give page 1 of 20")
 			expect(t, p.Total, 21, "Total has to count all entries that match, not those on the page")
@@ -128,7 +128,7 @@ func ledgerCases() []storeCase {
 			for i := range 8 {
 				wg.Go(func() {
 					for j := range 5 {
-						t.store.Ledger().Append(t.Context(), line(fmt.Sprint(i, "-", j), -1))
+						t.store.Ports().Ledger.Append(t.Context(), line(fmt.Sprint(i, "-", j), -1))
 					}
 				})
 			}
@@ -140,7 +140,7 @@ func ledgerCases() []storeCase {
 			var wg sync.WaitGroup
 			for range 16 {
 				wg.Go(func() {
-					if err := t.store.Ledger().Append(t.Context(), line("one", 3)); err != nil {
+					if err := t.store.Ports().Ledger.Append(t.Context(), line("one", 3)); err != nil {
 						t.Errorf("Append of an id that another call appends at the same time failed: %v", err)
 					}
 				})
@@ -178,17 +178,17 @@ func entryQueryCases() []storeCase {
 		cases = append(cases, storeCase{name: "Entries shows " + row.name, run: func(t *storeTest) {
 			for i := 1; i <= 5; i++ { // all have the same time, so the order of the calls decides
 				src := []string{"even", "odd"}[i%2]
-				t.ok(t.store.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", SourceID: src, Amount: 1, At: t.start},
+				t.ok(t.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", SourceID: src, Amount: 1, At: t.start},
 					billing.Entry{ID: fmt.Sprint("theirs ", i), Owner: "globex", SourceID: src, Amount: 1, At: t.start}), "Ledger.Append")
 			}
 			expect(t, t.lines(row.q), row.want, "Entries has to show %s, in the order in which they were made", row.name)
-			p, err := t.store.Ledger().Entries(t.Context(), row.q)
+			p, err := t.store.Ports().Ledger.Entries(t.Context(), row.q)
 			t.ok(err, "Ledger.Entries")
 			expect(t, p.Total, row.total, "Total has to count all entries that match, not those on the page")
 			next := p.Next
 			row.q.NoTotal = true
 			expect(t, t.lines(row.q), row.want, "Entries has to show %s with NoTotal, too", row.name)
-			p, err = t.store.Ledger().Entries(t.Context(), row.q)
+			p, err = t.store.Ports().Ledger.Entries(t.Context(), row.q)
 			t.ok(err, "Ledger.Entries")
 			expect(t, p.Next, next, "Next has to be the same with NoTotal")
 			if p.Total != 0 && p.Total != row.total {
@@ -201,7 +201,7 @@ func entryQueryCases() []storeCase {
 
 // creditsAreConserved makes random calls with few ids, so that ids repeat.
 func creditsAreConserved(t *storeTest, rnd *rand.Rand) {
-	ctx, l := t.Context(), t.store.Ledger()
+	ctx, l := t.Context(), t.store.Ports().Ledger
 	owners := []string{"acme", "globex"}
 	owner := func() string { return owners[rnd.IntN(2)] }
 	for range 600 {

@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -97,8 +98,8 @@ func lifecycleCases() []storeCase {
 
 func accessorsGive(t *storeTest, s storage.Store) {
 	for name, role := range map[string]any{
-		"Monitors": s.Monitors(), "Rules": s.Rules(), "Endpoints": s.Endpoints(),
-		"Journal": s.Journal(), "Outbox": s.Outbox(), "Log": s.Log(), "Replays": s.Replays(), "Ledger": s.Ledger(),
+		"Records": s.Ports().Records, "State": s.Ports().State, "Monitors": roles.Monitors(s.Ports().Records), "Rules": roles.Rules(s.Ports().Records), "Endpoints": roles.Endpoints(s.Ports().Records),
+		"Journal": s.Ports().Journal, "Outbox": s.Ports().Outbox, "Log": s.Ports().Log, "Replays": s.Ports().Replays, "Ledger": s.Ports().Ledger,
 	} {
 		if role == nil {
 			t.Errorf("%s is nil: an accessor never returns nil", name)
@@ -122,7 +123,7 @@ func endBesideCalls(t *storeTest, end func()) (acknowledged []string) {
 					ready.Done()
 				}
 				tweet := fmt.Sprint(w, "-", i)
-				err := s.Journal().Commit(context.Background(), []*detect.Batch{{Events: []deliver.Event{newEvent(acme, tweet, "log")}}})
+				err := s.Ports().Journal.Commit(context.Background(), []*detect.Batch{{Events: []deliver.Event{newEvent(acme, tweet, "log")}}})
 				if err != nil {
 					if i < enough {
 						t.Errorf("Commit failed before the store was closed: %v", err)

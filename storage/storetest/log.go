@@ -58,7 +58,7 @@ func logCases() []storeCase {
 	} {
 		cases = append(cases, storeCase{name: "Deliveries shows " + row.name, run: func(t *storeTest) {
 			withLog(t)
-			page, err := t.store.Log().Deliveries(t.Context(), row.q)
+			page, err := t.store.Ports().Log.Deliveries(t.Context(), row.q)
 			t.ok(err, "Log.Deliveries")
 			got := joined(page.Entries, func(e deliver.LogEntry) string {
 				name, _ := deliver.HandlerName(e.EndpointID)
@@ -70,7 +70,7 @@ func logCases() []storeCase {
 				t.same(e, t.entry(row.q.Owner, e.ID), "Deliveries and Delivery show one delivery in two ways")
 			}
 			row.q.NoTotal = true
-			uncounted, err := t.store.Log().Deliveries(t.Context(), row.q)
+			uncounted, err := t.store.Ports().Log.Deliveries(t.Context(), row.q)
 			t.ok(err, "Log.Deliveries")
 			if uncounted.Total != 0 && uncounted.Total != row.total {
 				t.Errorf("Total is %d with NoTotal, want 0 or %d", uncounted.Total, row.total)
@@ -86,7 +86,7 @@ func logCases() []storeCase {
 				evs = append(evs, newEvent(acme, fmt.Sprint(i), "a"))
 			}
 			t.commitDue(t.start, evs...)
-			p, err := t.store.Log().Deliveries(t.Context(), query{Owner: "acme"})
+			p, err := t.store.Ports().Log.Deliveries(t.Context(), query{Owner: "acme"})
 			t.ok(err, "Log.Deliveries")
 			expect(t, len(p.Entries), 20, "a LogQuery without Page and PageSize has to give page 1 of 20")
 			expect(t, p.Total, 21, "Total has to count all deliveries that match, not those on the page")
@@ -97,7 +97,7 @@ func logCases() []storeCase {
 			}
 			seen := map[string]int{}
 			for page := 1; page <= 5; page++ {
-				p, err := t.store.Log().Deliveries(t.Context(), query{Owner: "acme", Page: page, PageSize: 4})
+				p, err := t.store.Ports().Log.Deliveries(t.Context(), query{Owner: "acme", Page: page, PageSize: 4})
 				t.ok(err, "Log.Deliveries")
 				for _, e := range p.Entries {
 					seen[e.ID]++
@@ -111,7 +111,7 @@ func logCases() []storeCase {
 		storeCase{name: "Deliveries refuses what its query does not allow", run: func(t *storeTest) {
 			for _, q := range []query{{Page: -1}, {PageSize: -1}, {PageSize: deliver.MaxLogPage + 1}, {State: "lost"}, {SourceKind: "robot"}, {Via: "pigeon"}, {Since: t.at(1), Until: t.at(1)}} {
 				q.Owner = "acme"
-				_, err := t.store.Log().Deliveries(t.Context(), q)
+				_, err := t.store.Ports().Log.Deliveries(t.Context(), q)
 				var field *deliver.FieldError
 				if !errors.As(err, &field) {
 					t.Errorf("Deliveries has to call LogQuery.Validate first: %+v gave the error %v", q, err)
@@ -129,7 +129,7 @@ func logCases() []storeCase {
 				{"another owner's", "globex", ds[0].ID, deliver.ErrDeliveryNotFound},
 				{"an unknown one", "acme", "unknown", deliver.ErrDeliveryNotFound},
 			} {
-				e, err := t.store.Log().Delivery(t.Context(), row.owner, row.id)
+				e, err := t.store.Ports().Log.Delivery(t.Context(), row.owner, row.id)
 				t.refused(err, row.want, "Delivery of %s", row.what)
 				if err == nil {
 					expect(t, e.ID, row.id, "Delivery gave another delivery than was asked for")
@@ -169,7 +169,7 @@ func eventLogCases() []storeCase {
 	} {
 		cases = append(cases, storeCase{name: "Events shows " + row.name, run: func(t *storeTest) {
 			withLog(t)
-			evs, err := t.store.Log().Events(t.Context(), row.owner, row.after, row.limit)
+			evs, err := t.store.Ports().Log.Events(t.Context(), row.owner, row.after, row.limit)
 			t.ok(err, "Log.Events")
 			expect(t, numbered(evs), row.want, "Events has to show %s, in the order of their numbers", row.name)
 		}})

@@ -40,7 +40,7 @@ func wayLogCases() []storeCase {
 			t.commitDue(t.start, newEvent(rule, "2", "websockets", hub))
 			last := t.commitDue(t.start, newEvent(rule, "3", "a")).Deliveries
 			t.settle(attempted(last[0].ID, 1, deliver.StateDelivered, t.start))
-			page, err := t.store.Log().Deliveries(t.Context(), row.q)
+			page, err := t.store.Ports().Log.Deliveries(t.Context(), row.q)
 			t.ok(err, "Log.Deliveries")
 			got := joined(page.Entries, func(e deliver.LogEntry) string { return e.Event.TweetID + e.EndpointID })
 			expect(t, got, row.want, "Deliveries has to show %s", row.name)

@@ -20,9 +20,9 @@ func TestSeeds(t *testing.T) {
 		kit := fullKit(func(s storage.Store) storage.Store {
 			made = append(made, "")
 			store := len(made)
-			return &broken{everything: s.(everything), claim: func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+			return &broken{Store: s, claim: func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 				made[store-1] += fmt.Sprint(r.Limit, r.Skip)
-				ds, err := s.Outbox().Claim(ctx, r)
+				ds, err := s.Ports().Outbox.Claim(ctx, r)
 				if store == row.want {
 					slices.Reverse(ds)
 				}
@@ -30,7 +30,7 @@ func TestSeeds(t *testing.T) {
 			}}
 		})
 		kit.Seeds = row.seeds
-		said := record(t, kit, name)
+		said := reportsOf(t, kit, name)
 		if len(said) != 1 || !strings.Contains(said[0], "the longest due first") {
 			t.Errorf("Seeds %d: %q is reported, want the fault of the last store", row.seeds, said)
 		}

@@ -87,7 +87,7 @@ func claimCases() []storeCase {
 		storeCase{name: "a lease of no length gives a delivery once per call", run: func(t *storeTest) {
 			withDue(t, 0, 0)
 			for range 2 {
-				ds, err := t.store.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: t.at(5), Limit: 10})
+				ds, err := t.store.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: t.at(5), Limit: 10})
 				t.ok(err, "Outbox.Claim")
 				expect(t, tweetsOf(ds), "1 2", "Claim has to give each delivery once in a call, also when its lease ends at once")
 			}
@@ -131,7 +131,7 @@ func concurrentClaimants(t *storeTest) {
 	for c := range claimants {
 		wg.Go(func() {
 			for n := 0; ; n++ {
-				ds, err := t.store.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: t.start, Lease: lease, Limit: 9})
+				ds, err := t.store.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: t.start, Lease: lease, Limit: 9})
 				if err != nil {
 					t.Errorf("Claim beside other claims failed: %v", err)
 				}
@@ -158,7 +158,7 @@ func concurrentClaimants(t *storeTest) {
 				var twice sync.WaitGroup
 				for range 2 {
 					twice.Go(func() {
-						if err := t.store.Outbox().Settle(t.Context(), ss...); err != nil {
+						if err := t.store.Ports().Outbox.Settle(t.Context(), ss...); err != nil {
 							t.Errorf("Settle beside the same settlements failed: %v", err)
 						}
 					})
@@ -174,7 +174,7 @@ func concurrentClaimants(t *storeTest) {
 			t.Fatalf("%s was claimed %d times within its lease: two claimants never get the same delivery", id, n)
 		}
 	}
-	done, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered})
+	done, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered})
 	t.ok(err, "Log.Deliveries")
 	left := t.claim(t.start.Add(lease), deliveries)
 	expect(t, done.Total+len(left), deliveries, "a delivery is neither settled nor claimable after its lease")
@@ -218,7 +218,7 @@ func outboxModel(t *storeTest, rnd *rand.Rand) {
 			for range rnd.IntN(4) {
 				r.Skip = append(r.Skip, deliver.HandlerEndpoint(fmt.Sprint(rnd.IntN(7))))
 			}
-			ds, err := t.store.Outbox().Claim(ctx, r)
+			ds, err := t.store.Ports().Outbox.Claim(ctx, r)
 			t.ok(err, "Outbox.Claim")
 			if got, want := joined(ds, func(d deliver.Delivery) string { return d.ID }), model.claim(r); got != want {
 				t.Fatalf("call %d: Claim at %v, limit %d, without %v gave %q, want %q: the longest due first, then the older", i, r.Now, r.Limit, r.Skip, got, want)

@@ -7,16 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/planted"
-	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
-	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // plantedBugs are broken stores, each with the case that has to find it.
@@ -29,7 +28,7 @@ var plantedBugs = []struct {
 	{"commits batch by batch", func(b *broken, s storage.Store) {
 		b.commit = func(ctx context.Context, batches []*detect.Batch) error {
 			for _, one := range batches {
-				if err := s.Journal().Commit(ctx, []*detect.Batch{one}); err != nil {
+				if err := s.Ports().Journal.Commit(ctx, []*detect.Batch{one}); err != nil {
 					return err
 				}
 			}
@@ -38,7 +37,7 @@ var plantedBugs = []struct {
 	}, "journal/an event without Body fails the whole commit", "Commit stored the events of a batch although another batch of the same call failed: all or nothing"},
 	{"names no batch at fault", func(b *broken, s storage.Store) {
 		b.commit = func(ctx context.Context, batches []*detect.Batch) error {
-			err := s.Journal().Commit(ctx, batches)
+			err := s.Ports().Journal.Commit(ctx, batches)
 			var be *detect.BatchError
 			if errors.As(err, &be) {
 				return be.Err
@@ -55,7 +54,7 @@ var plantedBugs = []struct {
 					one.Events[i].ID += fmt.Sprint(n)
 				}
 			}
-			return s.Journal().Commit(ctx, batches)
+			return s.Ports().Journal.Commit(ctx, batches)
 		}
 	}, "journal/an id in two commits is one event", "accepted an event whose id it knew"},
 	{"knows ids per owner", func(b *broken, s storage.Store) {
@@ -65,7 +64,7 @@ var plantedBugs = []struct {
 					one.Events[i].ID += one.Events[i].Source.Owner
 				}
 			}
-			return s.Journal().Commit(ctx, batches)
+			return s.Ports().Journal.Commit(ctx, batches)
 		}
 	}, "journal/an event id is known over all owners", "knew from another owner"},
 	{"moves cursors forward only", func(b *broken, s storage.Store) {
@@ -74,22 +73,22 @@ var plantedBugs = []struct {
 				if one.Cursor == nil {
 					continue
 				}
-				if c, _ := s.Journal().Cursors(ctx, one.Cursor.Target); len(c) > 0 && c[0].Since.After(one.Cursor.Since) {
+				if c, _ := s.Ports().Journal.Cursors(ctx, one.Cursor.Target); len(c) > 0 && c[0].Since.After(one.Cursor.Since) {
 					one.Cursor = &c[0]
 				}
 			}
-			return s.Journal().Commit(ctx, batches)
+			return s.Ports().Journal.Commit(ctx, batches)
 		}
 	}, "journal/the last cursor counts, even if it is earlier", "committed last"},
 	{"does not look at the context", func(b *broken, s storage.Store) {
 		b.commit = func(_ context.Context, batches []*detect.Batch) error {
-			return s.Journal().Commit(context.Background(), batches)
+			return s.Ports().Journal.Commit(context.Background(), batches)
 		}
 	}, "lifecycle/Journal honours a context that has ended", "Journal.Commit has to give back the error"},
 
 	{"settles without the log", func(b *broken, s storage.Store) {
 		b.delivery = func(ctx context.Context, owner, id string) (deliver.LogEntry, error) {
-			e, err := s.Log().Delivery(ctx, owner, id)
+			e, err := s.Ports().Log.Delivery(ctx, owner, id)
 			e.Log = nil
 			return e, err
 		}
@@ -97,7 +96,7 @@ var plantedBugs = []struct {
 	{"settles one by one", func(b *broken, s storage.Store) {
 		b.settle = func(ctx context.Context, ss ...deliver.Settlement) error {
 			for _, one := range ss {
-				if err := s.Outbox().Settle(ctx, one); err != nil {
+				if err := s.Ports().Outbox.Settle(ctx, one); err != nil {
 					return err
 				}
 			}
@@ -107,20 +106,20 @@ var plantedBugs = []struct {
 	{"numbers attempts itself", func(b *broken, s storage.Store) {
 		b.settle = func(ctx context.Context, ss ...deliver.Settlement) error {
 			for i := range ss {
-				if e, err := s.Log().Delivery(ctx, "acme", ss[i].DeliveryID); err == nil && ss[i].Attempt != nil {
+				if e, err := s.Ports().Log.Delivery(ctx, "acme", ss[i].DeliveryID); err == nil && ss[i].Attempt != nil {
 					again := *ss[i].Attempt
 					again.N = e.Attempts + 1
 					ss[i].Attempt = &again
 				}
 			}
-			return s.Outbox().Settle(ctx, ss...)
+			return s.Ports().Outbox.Settle(ctx, ss...)
 		}
 	}, "outbox/Settle call by call: an attempt recorded already changes nothing", "once"},
 	{"claims without lease", func(b *broken, s storage.Store) {
 		b.claim = func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 			lease := r.Lease
 			r.Lease = 0
-			ds, err := s.Outbox().Claim(ctx, r)
+			ds, err := s.Ports().Outbox.Claim(ctx, r)
 			for i := range ds {
 				ds[i].Due = r.Now.Add(lease)
 			}
@@ -130,18 +129,18 @@ var plantedBugs = []struct {
 	{"claims without lease, in a race", func(b *broken, s storage.Store) {
 		b.claim = func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 			r.Lease = 0
-			return s.Outbox().Claim(ctx, r)
+			return s.Ports().Outbox.Claim(ctx, r)
 		}
 	}, "outbox/of concurrent claimants one gets a delivery", "within its lease"},
 	{"skips nobody", func(b *broken, s storage.Store) {
 		b.claim = func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 			r.Skip = nil
-			return s.Outbox().Claim(ctx, r)
+			return s.Ports().Outbox.Claim(ctx, r)
 		}
 	}, "outbox/Claim leaves out an endpoint to skip", "leaves out an endpoint"},
 	{"claims the newest first", func(b *broken, s storage.Store) {
 		b.claim = func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
-			ds, err := s.Outbox().Claim(ctx, r)
+			ds, err := s.Ports().Outbox.Claim(ctx, r)
 			slices.Reverse(ds)
 			return ds, err
 		}
@@ -149,7 +148,7 @@ var plantedBugs = []struct {
 	{"claims for other parts", func(b *broken, s storage.Store) {
 		b.claim = func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 			r.Parts = nil
-			return s.Outbox().Claim(ctx, r)
+			return s.Ports().Outbox.Claim(ctx, r)
 		}
 	}, "parts/Claim gives what is for endpoints of its parts", "Claim of no parts gave a delivery"},
 	{"claims though it gave up", func(b *broken, s storage.Store) {
@@ -157,62 +156,52 @@ var plantedBugs = []struct {
 			if ctx.Err() != nil {
 				return nil, nil
 			}
-			return s.Outbox().Claim(ctx, r)
+			return s.Ports().Outbox.Claim(ctx, r)
 		}
 	}, "lifecycle/Outbox.Claim is done whole or not at all when its context ends", "did nothing"},
 	{"reopens nothing", func(b *broken, s storage.Store) {
 		b.reopen = func(context.Context, deliver.ReopenRequest) (int, error) { return 1, nil }
 	}, "outbox/Reopen makes a failed delivery pending and due", "State after Reopen"},
-	{"leaves the deliveries of a deleted endpoint", func(b *broken, s storage.Store) {
-		b.deleteEndpoint = func(ctx context.Context, owner, id string) error {
-			e, err := s.Endpoints().Get(ctx, owner, id)
-			if err != nil {
-				return err
-			}
-			e.Status, e.URL = deliver.EndpointDisabled, "deleted"
-			return s.Endpoints().Update(ctx, e)
-		}
-	}, "endpoints/deleting an endpoint ends its open deliveries", "in StateFailed"},
 	{"replays in another order", func(b *broken, s storage.Store) {
 		b.step = func(ctx context.Context, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
-			r, ds, err := s.Replays().Step(ctx, q)
+			r, ds, err := s.Ports().Replays.Step(ctx, q)
 			slices.Reverse(ds)
 			return r, ds, err
 		}
 	}, "replays/Step makes the deliveries that are missing, in order", "in the order of the events"},
 	{"replays however far the replay is", func(b *broken, s storage.Store) {
 		b.step = func(ctx context.Context, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
-			if r, err := s.Replays().Get(ctx, q.Owner, q.EndpointID); err == nil {
+			if r, err := s.Ports().Replays.Get(ctx, q.Owner, q.EndpointID); err == nil {
 				q.Cursor, q.ID = r.Cursor, r.ID
 			}
-			return s.Replays().Step(ctx, q)
+			return s.Ports().Replays.Step(ctx, q)
 		}
 	}, "replays/a step is made once, whoever asks", "Step from one Cursor"},
 
 	{"goes below zero", func(b *broken, s storage.Store) {
 		b.reserve = func(ctx context.Context, r billing.Reservation) error {
-			err := s.Ledger().Reserve(ctx, r)
+			err := s.Ports().Ledger.Reserve(ctx, r)
 			if !errors.Is(err, billing.ErrInsufficient) {
 				return err
 			}
-			if err := s.Ledger().Append(ctx, billing.Entry{ID: "loan for " + r.ID, Owner: r.Owner, Amount: r.Amount}); err != nil {
+			if err := s.Ports().Ledger.Append(ctx, billing.Entry{ID: "loan for " + r.ID, Owner: r.Owner, Amount: r.Amount}); err != nil {
 				return err
 			}
-			return s.Ledger().Reserve(ctx, r)
+			return s.Ports().Ledger.Reserve(ctx, r)
 		}
 	}, "ledger/Reserve of more than there is is refused", "Reserve of 11"},
 	{"gives back what was spent", func(b *broken, s storage.Store) {
 		b.release = func(ctx context.Context, id string) error {
-			if err := s.Ledger().Release(ctx, id); !errors.Is(err, billing.ErrResolved) {
+			if err := s.Ports().Ledger.Release(ctx, id); !errors.Is(err, billing.ErrResolved) {
 				return err
 			}
-			return s.Ledger().Append(ctx, billing.Entry{ID: "back " + id, Owner: "acme", Amount: 4})
+			return s.Ports().Ledger.Append(ctx, billing.Entry{ID: "back " + id, Owner: "acme", Amount: 4})
 		}
 	}, "ledger/Release after Commit is refused", "Release after Commit"},
 	{"subtracts what is reserved from an entry's balance", func(b *broken, s storage.Store) {
 		b.entries = func(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
-			p, err := s.Ledger().Entries(ctx, q)
-			balance, _ := s.Ledger().Balance(ctx, q.Owner)
+			p, err := s.Ports().Ledger.Entries(ctx, q)
+			balance, _ := s.Ports().Ledger.Balance(ctx, q.Owner)
 			for i := range p.Entries {
 				p.Entries[i].Balance -= balance.Reserved
 			}
@@ -226,72 +215,175 @@ var plantedBugs = []struct {
 				n++
 				entries[i].ID += fmt.Sprint(" ", n)
 			}
-			return s.Ledger().Append(ctx, entries...)
+			return s.Ports().Ledger.Append(ctx, entries...)
 		}
 	}, "crash/work cut after any of its calls is done by doing it again", "cut at call 3"},
 
-	{"does not ask whose monitor it is", func(b *broken, s storage.Store) {
-		b.getMonitor = func(ctx context.Context, owner, id string) (found monitor.Monitor, err error) {
-			err = s.Monitors().Scan(ctx, func(m monitor.Monitor) error {
-				if m.ID == id {
-					found = m
+	{"finds the records of all owners", func(b *broken, s storage.Store) {
+		b.getRecord = func(ctx context.Context, owner string, k record.Key) (found record.Record, err error) {
+			err = record.ErrNotFound
+			s.Ports().Records.Scan(ctx, k.Kind, func(r record.Record) error {
+				if r.ID == k.ID {
+					found, err = r, nil
 				}
 				return nil
 			})
-			if err == nil && found.ID == "" {
-				err = monitor.ErrNotFound
-			}
 			return found, err
 		}
-	}, "monitors/Get does not find another owner's id", "Get does not find another owner's id"},
-	{"counts all monitors, whatever their status", func(b *broken, s storage.Store) {
-		b.listMonitors = func(ctx context.Context, q monitor.Query) (monitor.Page, error) {
-			p, err := s.Monitors().List(ctx, q)
-			q.Status = ""
-			all, _ := s.Monitors().List(ctx, q)
-			p.Total = all.Total
-			return p, err
+	}, "records/another owner's record is not shown", "Get has to return ErrNotFound for another owner's record"},
+	{"finds a key by the beginning of its lookup", func(b *broken, s storage.Store) {
+		b.findRecord = func(ctx context.Context, k record.Kind, lookup string) (found record.Record, err error) {
+			err = record.ErrNotFound
+			s.Ports().Records.Scan(ctx, k, func(r record.Record) error {
+				if strings.HasPrefix(r.Lookup, lookup) {
+					found, err = r, nil
+				}
+				return nil
+			})
+			return found, err
 		}
-	}, "monitors/List shows one status", "Total has to count all monitors that match"},
+	}, "records/a name is free for another owner, kind or parent, and none is no name", "found a record without a lookup"},
 	{"keeps the caller's memory", func(b *broken, s storage.Store) {
-		kept := map[string]monitor.Monitor{}
-		b.createMonitor = func(ctx context.Context, m monitor.Monitor) error {
-			kept[m.ID] = m
-			return s.Monitors().Create(ctx, m)
-		}
-		b.getMonitor = func(_ context.Context, _, id string) (monitor.Monitor, error) { return kept[id], nil }
-	}, "monitors/what Create was given shares no memory with the store", "copy records on their way in and out"},
-	{"updates whatever the version", func(b *broken, s storage.Store) {
-		b.updateMonitor = func(ctx context.Context, m monitor.Monitor) error {
-			if now, err := s.Monitors().Get(ctx, m.Owner, m.ID); err == nil {
-				m.Version = now.Version
+		kept := map[record.Key][]byte{}
+		b.apply = func(ctx context.Context, c record.Change) (uint64, error) {
+			for _, r := range c.Put {
+				kept[r.Key] = r.Data
 			}
-			return s.Monitors().Update(ctx, m)
+			return s.Ports().Records.Apply(ctx, c)
 		}
-	}, "monitors/Update of a version that is not stored is a conflict and changes nothing", "older than the stored one"},
-	{"forgets the scope of a key", func(b *broken, s storage.Store) { b.editKey = func(k *apikey.Key) { k.Scope = "" } },
-		"keys/a key comes back as it was created", "Get gave another key than Create was given"},
+		b.getRecord = func(ctx context.Context, owner string, k record.Key) (record.Record, error) {
+			r, err := s.Ports().Records.Get(ctx, owner, k)
+			r.Data = kept[k]
+			return r, err
+		}
+	}, "records/no memory is shared with callers", "shares no memory with records"},
+	{"counts all records, whatever their status", func(b *broken, s storage.Store) {
+		b.listRecords = func(ctx context.Context, q record.Query) ([]record.Record, int, error) {
+			list, _, err := s.Ports().Records.List(ctx, q)
+			q.Status = ""
+			_, total, _ := s.Ports().Records.List(ctx, q)
+			return list, total, err
+		}
+	}, "records/List gives those with a status", "List has to give those with a status"},
+	{"puts an old version", func(b *broken, s storage.Store) {
+		b.apply = func(ctx context.Context, c record.Change) (uint64, error) {
+			for i, r := range c.Put {
+				if now, err := s.Ports().Records.Get(ctx, r.Owner, r.Key); err == nil && r.Version > 0 {
+					c.Put[i].Version = now.Version
+				}
+			}
+			return s.Ports().Records.Apply(ctx, c)
+		}
+	}, "records/Put of an old version is a conflict", "Put of an old version is a conflict"},
+	{"puts record by record", func(b *broken, s storage.Store) {
+		b.apply = func(ctx context.Context, c record.Change) (uint64, error) {
+			for _, r := range c.Put {
+				if _, err := s.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{r}}); err != nil {
+					return 0, err
+				}
+			}
+			c.Put = nil
+			return s.Ports().Records.Apply(ctx, c)
+		}
+	}, "records/the first record is not stored when the second is refused", "changes nothing"},
+	{"does not look at Need", func(b *broken, s storage.Store) {
+		b.apply = func(ctx context.Context, c record.Change) (uint64, error) {
+			c.Need = nil
+			return s.Ports().Records.Apply(ctx, c)
+		}
+	}, "records/Need of an unknown record finds nothing", "Need of an unknown record"},
+	{"leaves the children of a deleted record", func(b *broken, s storage.Store) {
+		b.apply = func(ctx context.Context, c record.Change) (uint64, error) {
+			n, err := s.Ports().Records.Apply(ctx, c)
+			for _, ref := range c.Delete {
+				if err == nil && ref.Kind == record.Monitor {
+					n, err = s.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{newEndpoint(ref.Owner, ref.ID, "e4")}})
+				}
+			}
+			return n, err
+		}
+	}, "records/children go with their parent, once even if named too", "a child has to go with its parent"},
+	{"makes a version for a note", func(b *broken, s storage.Store) {
+		b.apply = func(ctx context.Context, c record.Change) (uint64, error) {
+			n, err := s.Ports().Records.Apply(ctx, c)
+			for _, note := range c.Notes {
+				if r, e := s.Ports().Records.Get(ctx, note.Owner, note.Key); e == nil && r.Note == note.Text {
+					n, err = s.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{r}})
+				}
+			}
+			return n, err
+		}
+	}, "records/a note changes nothing but the note", "a note changes neither the version nor another field"},
+	{"judges limits before the change", func(b *broken, s storage.Store) {
+		b.apply = func(ctx context.Context, c record.Change) (uint64, error) {
+			if _, err := s.Ports().Records.Apply(ctx, record.Change{Limits: c.Limits}); err != nil {
+				return 0, err
+			}
+			c.Limits = nil
+			return s.Ports().Records.Apply(ctx, c)
+		}
+	}, "limits/a limit is judged for the number of records", "a sum above Max exceeds the limit"},
+	{"has no entry of an endpoint's change in the feed", func(b *broken, s storage.Store) {
+		b.since = func(ctx context.Context, after uint64, limit int) ([]record.Entry, uint64, error) {
+			list, last, err := s.Ports().Records.Since(ctx, after, limit)
+			return slices.DeleteFunc(list, func(e record.Entry) bool { return e.Kind == record.Endpoint }), last, err
+		}
+	}, "feed/each change of a record has an entry, numbered 1, 2, 3 …", "the feed has no holes"},
+	{"knows no number that is too old", func(b *broken, s storage.Store) {
+		b.since = func(ctx context.Context, after uint64, limit int) ([]record.Entry, uint64, error) {
+			list, last, err := s.Ports().Records.Since(ctx, after, limit)
+			if errors.Is(err, record.ErrTooOld) {
+				err = nil
+			}
+			return list, last, err
+		}
+	}, "feed/ErrTooOld brings the last number", "Since above the last number has to return ErrTooOld"},
+	{"refuses nobody", func(b *broken, s storage.Store) {
+		b.apply = func(ctx context.Context, c record.Change) (uint64, error) {
+			if c.Gone != nil {
+				c.Gone = &record.Gone{Owner: c.Gone.Owner}
+			}
+			return s.Ports().Records.Apply(ctx, c)
+		}
+	}, "gone/a refused owner is refused until it is lifted", "after Gone Put for the owner"},
+	{"swaps whatever the version", func(b *broken, s storage.Store) {
+		b.swap = func(ctx context.Context, n record.Name, _ uint64, value []byte, ttl time.Duration) (uint64, error) {
+			now, _ := s.Ports().State.Get(ctx, n)
+			return s.Ports().State.Swap(ctx, n, now.Version, value, ttl)
+		}
+	}, "state/Swap replaces the version that is stored, and no other", "Swap of an old version is a conflict"},
+	{"counts the versions of each value", func(b *broken, s storage.Store) {
+		real := map[uint64]uint64{} // by the version that is told
+		b.swap = func(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (uint64, error) {
+			v, err := s.Ports().State.Swap(ctx, n, real[version], value, ttl)
+			if err != nil || v == 0 {
+				return v, err
+			}
+			real[version+1] = v
+			return version + 1, nil
+		}
+	}, "state/no version comes twice, nor after a restart", "versions come from one counter of the store"},
 	{"erases all owners", func(b *broken, s storage.Store) {
 		b.erase = func(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
-			if _, err := s.(storage.Eraser).Erase(ctx, "globex"); err != nil {
+			if _, err := s.Ports().Sweeper.Sweep(ctx, "globex"); err != nil {
 				return storage.Erased{}, err
 			}
-			return s.(storage.Eraser).Erase(ctx, owner, targets...)
+			return s.Ports().Sweeper.Sweep(ctx, owner, targets...)
 		}
 	}, "erase/other owners keep everything", "Erase changed what another owner has"},
 
 	{"does not ask whose delivery it is", func(b *broken, s storage.Store) {
 		b.delivery = func(ctx context.Context, owner, id string) (deliver.LogEntry, error) {
-			e, err := s.Log().Delivery(ctx, owner, id)
+			e, err := s.Ports().Log.Delivery(ctx, owner, id)
 			if errors.Is(err, deliver.ErrDeliveryNotFound) {
-				return s.Log().Delivery(ctx, "acme", id)
+				return s.Ports().Log.Delivery(ctx, "acme", id)
 			}
 			return e, err
 		}
 	}, "log/Delivery finds an owner's own and no other", "another owner's"},
 	{"counts the page, not all", func(b *broken, s storage.Store) {
 		b.deliveries = func(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
-			p, err := s.Log().Deliveries(ctx, q)
+			p, err := s.Ports().Log.Deliveries(ctx, q)
 			p.Total = len(p.Entries)
 			return p, err
 		}
@@ -302,11 +394,11 @@ var plantedBugs = []struct {
 			for _, one := range batches {
 				one.Fence = batches[0].Fence
 			}
-			return s.Journal().Commit(ctx, batches)
+			return s.Ports().Journal.Commit(ctx, batches)
 		}
 	}, "fence/one batch with an old fence refuses the whole commit", "one batch has an old fence"},
 	{"hands a given part back at once", func(b *broken, s storage.Store) {
-		m := s.(storage.Sharing).Members()
+		m := s.Ports().Members
 		b.beat = func(ctx context.Context, asked fleet.Beat) (fleet.State, error) {
 			if _, err := m.Beat(ctx, fleet.Beat{Fence: asked.Fence, Give: asked.Give, Weight: asked.Weight}); err != nil {
 				return fleet.State{}, err
@@ -316,7 +408,7 @@ var plantedBugs = []struct {
 		}
 	}, "members/Beat does not give what was just given up", "gave back parts of its own Give"},
 	{"ends suspects whatever their lease", func(b *broken, s storage.Store) {
-		m := s.(storage.Sharing).Members()
+		m := s.Ports().Members
 		b.beat = func(ctx context.Context, asked fleet.Beat) (fleet.State, error) {
 			for _, term := range asked.Suspects {
 				if term != asked.Fence.Term {
@@ -329,19 +421,13 @@ var plantedBugs = []struct {
 	{"draws no epoch", func(b *broken, s storage.Store) {
 		b.beat = func(ctx context.Context, asked fleet.Beat) (fleet.State, error) {
 			asked.Seen, asked.Lost = 0, false
-			return s.(storage.Sharing).Members().Beat(ctx, asked)
+			return s.Ports().Members.Beat(ctx, asked)
 		}
 	}, "members/Beat draws another epoch when a node has seen more beats", "has to draw another epoch when Seen"},
-	{"has no entry of an endpoint's change in the feed", func(b *broken, s storage.Store) {
-		b.since = func(ctx context.Context, after uint64, limit int) ([]fleet.Change, error) {
-			cs, err := s.(storage.Sharing).Feed().Since(ctx, after, limit)
-			return slices.DeleteFunc(cs, func(c fleet.Change) bool { return c.Kind == fleet.Endpoint }), err
-		}
-	}, "feed/each change of a record has its entry", "the feed has to have each change of a record"},
 	{"loses what signals say", func(b *broken, s storage.Store) {
 		b.send = func(ctx context.Context, sig fleet.Signal) error {
 			sig.Parts = nil
-			return s.(storage.Sharing).Signals().Send(ctx, sig)
+			return s.Ports().Signals.Send(ctx, sig)
 		}
 	}, "signals/a signal reaches all that receive", "did not arrive as it was sent"},
 }
@@ -354,15 +440,12 @@ func TestPlantedBugs(t *testing.T) {
 			said := func(wrap func(storage.Store) storage.Store) []string {
 				return planted.ReportsInBubble(t, func(tb testing.TB) {
 					kit := fullKit(wrap)
-					if strings.HasPrefix(row.find, "keys/") || strings.HasPrefix(row.find, "erase/") { // a handle lacks these roles
-						kit = Kit{Open: func(testing.TB) storage.Store { return wrap(memory.New(memory.Options{})) }}
-					}
 					runStoreCase(tb, kit, c)
 				})
 			}
 			sound := said(func(s storage.Store) storage.Store { return s })
 			planted.Find(t, row.find, row.says, sound, said(func(s storage.Store) storage.Store {
-				b := &broken{everything: s.(everything)}
+				b := &broken{Store: s}
 				row.bug(b, s)
 				return b
 			}))
@@ -373,7 +456,7 @@ func TestPlantedBugs(t *testing.T) {
 // A store that loses everything in a restart fails the restart cases.
 func TestPlantedLossOfEverything(t *testing.T) {
 	for _, find := range []string{
-		"restart/monitors survive a restart", "restart/events stay known after a restart, and numbers go on",
+		"restart/records survive a restart", "restart/events stay known after a restart, and numbers go on",
 		"restart/reservations stay open over a restart", "restart/what was acknowledged beside Close is there after it",
 	} {
 		t.Run(find, func(t *testing.T) {
@@ -382,99 +465,105 @@ func TestPlantedLossOfEverything(t *testing.T) {
 				s.Close(t.Context())
 				return kit.Open(t) // without its data
 			}
-			if said := record(t, kit, find); len(said) == 0 {
+			if said := reportsOf(t, kit, find); len(said) == 0 {
 				t.Errorf("%s finds nothing in a store that loses everything", find)
 			}
 		})
 	}
 }
 
-// everything is a store with all optional roles.
-type everything interface {
-	storage.Store
-	storage.Sharing
-	storage.Eraser
-}
-
 // broken is a store with some methods replaced; a nil one is not.
 type broken struct {
-	everything
+	storage.Store
 
-	createMonitor  func(context.Context, monitor.Monitor) error
-	getMonitor     func(ctx context.Context, owner, id string) (monitor.Monitor, error)
-	updateMonitor  func(context.Context, monitor.Monitor) error
-	listMonitors   func(context.Context, monitor.Query) (monitor.Page, error)
-	deleteEndpoint func(ctx context.Context, owner, id string) error
-	commit         func(context.Context, []*detect.Batch) error
-	claim          func(context.Context, deliver.ClaimRequest) ([]deliver.Delivery, error)
-	settle         func(context.Context, ...deliver.Settlement) error
-	reopen         func(context.Context, deliver.ReopenRequest) (int, error)
-	deliveries     func(context.Context, deliver.LogQuery) (deliver.LogPage, error)
-	delivery       func(ctx context.Context, owner, id string) (deliver.LogEntry, error)
-	step           func(context.Context, deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error)
-	reserve        func(context.Context, billing.Reservation) error
-	release        func(ctx context.Context, id string) error
-	appendEntries  func(context.Context, ...billing.Entry) error
-	entries        func(context.Context, billing.EntryQuery) (billing.EntryPage, error)
-	beat           func(context.Context, fleet.Beat) (fleet.State, error)
-	since          func(ctx context.Context, after uint64, limit int) ([]fleet.Change, error)
-	send           func(context.Context, fleet.Signal) error
-	editKey        func(*apikey.Key)
-	erase          func(ctx context.Context, owner string, targets ...string) (storage.Erased, error)
+	getRecord     func(ctx context.Context, owner string, k record.Key) (record.Record, error)
+	findRecord    func(ctx context.Context, k record.Kind, lookup string) (record.Record, error)
+	listRecords   func(context.Context, record.Query) ([]record.Record, int, error)
+	apply         func(context.Context, record.Change) (uint64, error)
+	since         func(ctx context.Context, after uint64, limit int) ([]record.Entry, uint64, error)
+	swap          func(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (uint64, error)
+	commit        func(context.Context, []*detect.Batch) error
+	claim         func(context.Context, deliver.ClaimRequest) ([]deliver.Delivery, error)
+	settle        func(context.Context, ...deliver.Settlement) error
+	reopen        func(context.Context, deliver.ReopenRequest) (int, error)
+	deliveries    func(context.Context, deliver.LogQuery) (deliver.LogPage, error)
+	delivery      func(ctx context.Context, owner, id string) (deliver.LogEntry, error)
+	step          func(context.Context, deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error)
+	reserve       func(context.Context, billing.Reservation) error
+	release       func(ctx context.Context, id string) error
+	appendEntries func(context.Context, ...billing.Entry) error
+	entries       func(context.Context, billing.EntryQuery) (billing.EntryPage, error)
+	beat          func(context.Context, fleet.Beat) (fleet.State, error)
+	send          func(context.Context, fleet.Signal) error
+	erase         func(ctx context.Context, owner string, targets ...string) (storage.Erased, error)
 }
 
-func (b *broken) Monitors() monitor.Store { return brokenMonitors{b.everything.Monitors(), b} }
+func (b *broken) Ports() storage.Ports {
+	p := b.Store.Ports()
+	p.Records = brokenRecords{p.Records, b}
+	p.State = brokenState{p.State, b}
+	p.Journal = brokenJournal{p.Journal, b}
+	p.Outbox = brokenOutbox{p.Outbox, b}
+	p.Log = brokenLog{p.Log, b}
+	p.Replays = brokenReplays{p.Replays, b}
+	p.Ledger = brokenLedger{p.Ledger, b}
+	p.Members = brokenMembers{p.Members, b}
+	p.Signals = brokenSignals{p.Signals, b}
+	p.Sweeper = brokenSweeper{p.Sweeper, b}
+	return p
+}
 
-type brokenMonitors struct {
-	monitor.Store
+type brokenRecords struct {
+	record.Store
 	b *broken
 }
 
-func (r brokenMonitors) Create(ctx context.Context, m monitor.Monitor) error {
-	if f := r.b.createMonitor; f != nil {
-		return f(ctx, m)
+func (r brokenRecords) Get(ctx context.Context, owner string, k record.Key) (record.Record, error) {
+	if f := r.b.getRecord; f != nil {
+		return f(ctx, owner, k)
 	}
-	return r.Store.Create(ctx, m)
+	return r.Store.Get(ctx, owner, k)
 }
 
-func (r brokenMonitors) Get(ctx context.Context, owner, id string) (monitor.Monitor, error) {
-	if f := r.b.getMonitor; f != nil {
-		return f(ctx, owner, id)
+func (r brokenRecords) Find(ctx context.Context, k record.Kind, lookup string) (record.Record, error) {
+	if f := r.b.findRecord; f != nil {
+		return f(ctx, k, lookup)
 	}
-	return r.Store.Get(ctx, owner, id)
+	return r.Store.Find(ctx, k, lookup)
 }
 
-func (r brokenMonitors) Update(ctx context.Context, m monitor.Monitor) error {
-	if f := r.b.updateMonitor; f != nil {
-		return f(ctx, m)
-	}
-	return r.Store.Update(ctx, m)
-}
-
-func (r brokenMonitors) List(ctx context.Context, q monitor.Query) (monitor.Page, error) {
-	if f := r.b.listMonitors; f != nil {
+func (r brokenRecords) List(ctx context.Context, q record.Query) ([]record.Record, int, error) {
+	if f := r.b.listRecords; f != nil {
 		return f(ctx, q)
 	}
 	return r.Store.List(ctx, q)
 }
 
-func (b *broken) Endpoints() deliver.EndpointStore {
-	return brokenEndpoints{b.everything.Endpoints(), b}
+func (r brokenRecords) Apply(ctx context.Context, c record.Change) (uint64, error) {
+	if f := r.b.apply; f != nil {
+		return f(ctx, c)
+	}
+	return r.Store.Apply(ctx, c)
 }
 
-type brokenEndpoints struct {
-	deliver.EndpointStore
+func (r brokenRecords) Since(ctx context.Context, after uint64, limit int) ([]record.Entry, uint64, error) {
+	if f := r.b.since; f != nil {
+		return f(ctx, after, limit)
+	}
+	return r.Store.Since(ctx, after, limit)
+}
+
+type brokenState struct {
+	record.State
 	b *broken
 }
 
-func (r brokenEndpoints) Delete(ctx context.Context, owner, id string) error {
-	if f := r.b.deleteEndpoint; f != nil {
-		return f(ctx, owner, id)
+func (r brokenState) Swap(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (uint64, error) {
+	if f := r.b.swap; f != nil {
+		return f(ctx, n, version, value, ttl)
 	}
-	return r.EndpointStore.Delete(ctx, owner, id)
+	return r.State.Swap(ctx, n, version, value, ttl)
 }
-
-func (b *broken) Journal() detect.Journal { return brokenJournal{b.everything.Journal(), b} }
 
 type brokenJournal struct {
 	detect.Journal
@@ -487,8 +576,6 @@ func (r brokenJournal) Commit(ctx context.Context, batches []*detect.Batch) erro
 	}
 	return r.Journal.Commit(ctx, batches)
 }
-
-func (b *broken) Outbox() deliver.Outbox { return brokenOutbox{b.everything.Outbox(), b} }
 
 type brokenOutbox struct {
 	deliver.Outbox
@@ -516,8 +603,6 @@ func (r brokenOutbox) Reopen(ctx context.Context, q deliver.ReopenRequest) (int,
 	return r.Outbox.Reopen(ctx, q)
 }
 
-func (b *broken) Log() deliver.Log { return brokenLog{b.everything.Log(), b} }
-
 type brokenLog struct {
 	deliver.Log
 	b *broken
@@ -537,8 +622,6 @@ func (r brokenLog) Delivery(ctx context.Context, owner, id string) (deliver.LogE
 	return r.Log.Delivery(ctx, owner, id)
 }
 
-func (b *broken) Replays() deliver.Replays { return brokenReplays{b.everything.Replays(), b} }
-
 type brokenReplays struct {
 	deliver.Replays
 	b *broken
@@ -550,8 +633,6 @@ func (r brokenReplays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.
 	}
 	return r.Replays.Step(ctx, q)
 }
-
-func (b *broken) Ledger() billing.Ledger { return brokenLedger{b.everything.Ledger(), b} }
 
 type brokenLedger struct {
 	billing.Ledger
@@ -586,8 +667,6 @@ func (r brokenLedger) Entries(ctx context.Context, q billing.EntryQuery) (billin
 	return r.Ledger.Entries(ctx, q)
 }
 
-func (b *broken) Members() fleet.Members { return brokenMembers{b.everything.Members(), b} }
-
 type brokenMembers struct {
 	fleet.Members
 	b *broken
@@ -599,22 +678,6 @@ func (r brokenMembers) Beat(ctx context.Context, asked fleet.Beat) (fleet.State,
 	}
 	return r.Members.Beat(ctx, asked)
 }
-
-func (b *broken) Feed() fleet.Feed { return brokenFeed{b.everything.Feed(), b} }
-
-type brokenFeed struct {
-	fleet.Feed
-	b *broken
-}
-
-func (r brokenFeed) Since(ctx context.Context, after uint64, limit int) ([]fleet.Change, error) {
-	if f := r.b.since; f != nil {
-		return f(ctx, after, limit)
-	}
-	return r.Feed.Since(ctx, after, limit)
-}
-
-func (b *broken) Signals() fleet.Signals { return brokenSignals{b.everything.Signals(), b} }
 
 type brokenSignals struct {
 	fleet.Signals
@@ -628,23 +691,14 @@ func (r brokenSignals) Send(ctx context.Context, sig fleet.Signal) error {
 	return r.Signals.Send(ctx, sig)
 }
 
-func (b *broken) Keys() apikey.Store { return brokenKeys{b.everything.Keys(), b} }
-
-type brokenKeys struct {
-	apikey.Store
+type brokenSweeper struct {
+	storage.Sweeper
 	b *broken
 }
 
-func (r brokenKeys) Create(ctx context.Context, k apikey.Key) error {
-	if r.b.editKey != nil {
-		r.b.editKey(&k)
+func (s brokenSweeper) Sweep(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
+	if f := s.b.erase; f != nil {
+		return f(ctx, owner, targets...)
 	}
-	return r.Store.Create(ctx, k)
-}
-
-func (b *broken) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
-	if b.erase != nil {
-		return b.erase(ctx, owner, targets...)
-	}
-	return b.everything.Erase(ctx, owner, targets...)
+	return s.Sweeper.Sweep(ctx, owner, targets...)
 }

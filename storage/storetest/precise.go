@@ -33,13 +33,13 @@ func preciseCases() []storeCase {
 			id := withDue(t, 0)[0].ID
 			claim := func(now time.Duration) []deliver.Delivery {
 				t.Helper()
-				ds, err := t.store.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: after(t, now*us), Lease: time.Millisecond + us, Limit: 1})
+				ds, err := t.store.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: after(t, now*us), Lease: time.Millisecond + us, Limit: 1})
 				t.ok(err, "Outbox.Claim")
 				return ds
 			}
 			due := func(want time.Duration, of string) {
 				t.Helper()
-				got, _, err := t.store.Outbox().NextDue(t.Context(), nil)
+				got, _, err := t.store.Ports().Outbox.NextDue(t.Context(), nil)
 				t.ok(err, "Outbox.NextDue")
 				t.same(got, after(t, want*us), "NextDue has to give the end of %s to the microsecond", of)
 				expect(t, len(claim(want-1)), 0, "Claim gave a delivery a microsecond before the end of %s", of)

@@ -90,7 +90,7 @@ func raceCommits(one, two *storeTest) {
 				Charges:   []billing.Entry{line(fmt.Sprint(r, "-", i), -1)},
 				DeliverBy: t.start,
 			}
-			err := t.store.Journal().Commit(t.Context(), []*detect.Batch{b})
+			err := t.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{b})
 			mu.Lock()
 			defer mu.Unlock()
 			deliveries += len(b.Deliveries)
@@ -117,7 +117,7 @@ type claimedOnce struct {
 }
 
 func (c *claimedOnce) claim(t *storeTest, limit int) error {
-	ds, err := t.store.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: t.start, Lease: lease, Limit: limit})
+	ds, err := t.store.Ports().Outbox.Claim(t.Context(), deliver.ClaimRequest{Now: t.start, Lease: lease, Limit: limit})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, d := range ds {
@@ -157,11 +157,11 @@ func raceClaims(one, two *storeTest) {
 func raceReservations(one, two *storeTest) {
 	const half = raceWorkers * raceCalls / 2
 	for r := range raceRounds() {
-		one.ok(one.store.Ledger().Append(one.Context(), line(fmt.Sprint("top-up ", r), half)), "Ledger.Append")
+		one.ok(one.store.Ports().Ledger.Append(one.Context(), line(fmt.Sprint("top-up ", r), half)), "Ledger.Append")
 		var mu sync.Mutex
 		made := 0
 		race(one, two, func(t *storeTest, w, i int) error {
-			err := t.store.Ledger().Reserve(t.Context(), billing.Reservation{ID: fmt.Sprint(r, "-", w, "-", i), Owner: "acme", Amount: 1})
+			err := t.store.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: fmt.Sprint(r, "-", w, "-", i), Owner: "acme", Amount: 1})
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -185,11 +185,11 @@ func raceEntries(one, two *storeTest) {
 	rounds := raceRounds()
 	for r := range rounds {
 		race(one, two, func(t *storeTest, w, i int) error {
-			return t.store.Ledger().Append(t.Context(), line(fmt.Sprint(r, "-", i), 1), line(fmt.Sprint(r, "-", i, "-", w), 1))
+			return t.store.Ports().Ledger.Append(t.Context(), line(fmt.Sprint(r, "-", i), 1), line(fmt.Sprint(r, "-", i, "-", w), 1))
 		})
 		raceBalance(one, fmt.Sprintf("%d+0", (r+1)*each))
 	}
-	p, err := one.store.Ledger().Entries(one.Context(), billing.EntryQuery{Owner: "acme", Asc: true, PageSize: 10_000})
+	p, err := one.store.Ports().Ledger.Entries(one.Context(), billing.EntryQuery{Owner: "acme", Asc: true, PageSize: 10_000})
 	one.ok(err, "Ledger.Entries")
 	for i, e := range p.Entries {
 		if e.Balance != billing.Credits(i+1) {
@@ -209,15 +209,15 @@ func raceAll(one, two *storeTest) {
 			id := fmt.Sprint(r, "-", w, "-", i)
 			switch (w + i) % 4 {
 			case 0:
-				return t.store.Journal().Commit(t.Context(), []*detect.Batch{{
+				return t.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{{
 					Events: []deliver.Event{newEvent(acme, id, "log")}, Charges: []billing.Entry{line("charge "+id, -2)}, DeliverBy: t.start,
 				}})
 			case 1:
 				return claimed.claim(t, 1)
 			case 2:
-				return t.store.Ledger().Reserve(t.Context(), billing.Reservation{ID: id, Owner: "acme", Amount: 3})
+				return t.store.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: id, Owner: "acme", Amount: 3})
 			default:
-				return t.store.Ledger().Append(t.Context(), line("entry "+id, 1))
+				return t.store.Ports().Ledger.Append(t.Context(), line("entry "+id, 1))
 			}
 		})
 		done := (r + 1) * each

@@ -5,8 +5,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 )
 
 // rememberedCases test what a store must still know after Reopen: ids of removed records, how long
@@ -76,9 +74,9 @@ func rememberedCases() []storeCase {
 			t.topUp("acme", 10)
 			t.reopen()
 			t.commitDue(t.start, newEvent(acme, "4", "b"), newEvent(acme, "5", "a"), newEvent(acme, "6", "b"))
-			t.ok(t.store.Ledger().Append(t.Context(), line("a", 1), line("b", 1)), "Ledger.Append")
+			t.ok(t.store.Ports().Ledger.Append(t.Context(), line("a", 1), line("b", 1)), "Ledger.Append")
 			expect(t, t.lines(billing.EntryQuery{Owner: "acme", Asc: true}), "top-up of acme=10 a=11 b=12", "after Reopen entries are not in the order in which they were made")
-			p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", Asc: true})
+			p, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", Asc: true})
 			t.ok(err, "Log.Deliveries")
 			expect(t, joined(p.Entries, func(e deliver.LogEntry) string { return e.Event.TweetID }), "1 2 3 4 5 6", "after Reopen the delivery log is not in the order of the commits")
 			expect(t, tweetsOf(t.claim(t.start, 10)), "1 2 3 4 5 6", "after Reopen Claim has to give the delivery made first, among those due at once")
@@ -89,29 +87,15 @@ func rememberedCases() []storeCase {
 // deletedStaysDeleted tests that nothing is left of a deleted record, and that its id and name can
 // be used again.
 func deletedStaysDeleted(t *storeTest) {
-	ctx := t.Context()
-	m, r, e := fullMonitor(t), fullRule(t), t.endpoint(acme, "a")
-	create := func() {
-		t.Helper()
-		t.ok(t.store.Monitors().Create(ctx, m), "Monitors.Create")
-		t.ok(t.store.Rules().Create(ctx, r), "Rules.Create")
-		t.ok(t.store.Endpoints().Create(ctx, e), "Endpoints.Create")
-	}
-	create()
+	m, e := newMonitor("acme", acme.ID), t.endpoint(acme, "a")
+	t.put(m, e)
 	id := t.commitDue(t.start, newEvent(acme, "1")).Deliveries[0].ID
-	t.ok(t.store.Monitors().Delete(ctx, m.Owner, m.ID), "Monitors.Delete")
-	t.ok(t.store.Rules().Delete(ctx, r.Owner, r.ID), "Rules.Delete")
-	t.ok(t.store.Endpoints().Delete(ctx, "acme", "a"), "Endpoints.Delete")
+	t.remove("acme", m.Key)
 	t.reopen()
-
-	_, err := t.store.Monitors().Get(ctx, m.Owner, m.ID)
-	t.refused(err, monitor.ErrNotFound, "after Reopen a deleted monitor is there again")
-	_, err = t.store.Rules().Get(ctx, r.Owner, r.ID)
-	t.refused(err, rule.ErrNotFound, "after Reopen a deleted rule is there again")
-	_, err = t.store.Endpoints().Get(ctx, "acme", "a")
-	t.refused(err, deliver.ErrEndpointNotFound, "after Reopen a deleted endpoint is there again")
+	t.absent("acme", m.Key, "after Reopen a deleted monitor is there again")
+	t.absent("acme", e.Key, "after Reopen a deleted endpoint is there again")
 	expect(t, len(t.commitDue(t.start, newEvent(acme, "2")).Deliveries), 0, "after Reopen Commit made a delivery for a deleted endpoint")
 	expect(t, t.entry("acme", id).State, deliver.StateFailed, "after Reopen a delivery that ended with its endpoint is in another state")
 	expect(t, t.nextDue(), "none", "after Reopen a delivery that ended with its endpoint is open again")
-	create() // ids, names and URL are free
+	t.put(m, e) // ids and names are free
 }

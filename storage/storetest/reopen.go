@@ -10,7 +10,7 @@ import (
 // reopenDeliveries makes deliveries of acme pending again, due 5 seconds after the start.
 func (t *storeTest) reopenDeliveries(ids ...string) int {
 	t.Helper()
-	n, err := t.store.Outbox().Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: ids, Due: t.at(5)})
+	n, err := t.store.Ports().Outbox.Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: ids, Due: t.at(5)})
 	t.ok(err, "Outbox.Reopen")
 	return n
 }
@@ -92,7 +92,7 @@ func reopenCases() []storeCase {
 			d := t.commitDue(t.start, newEvent(acme, "1")).Deliveries[0]
 			t.deliver(d)
 			t.reopenDeliveries(d.ID)
-			t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "e"), "Endpoints.Delete")
+			t.remove("acme", endpointKey("e"))
 			expect(t, t.entry("acme", d.ID).State, deliver.StateFailed, "State of a reopened delivery whose endpoint was deleted")
 			expect(t, t.nextDue(), "none", "NextDue after the endpoint was deleted")
 		}},
@@ -123,7 +123,7 @@ func reopenCases() []storeCase {
 			t.kit.Clock.Advance(time.Second)
 			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 			for _, d := range append(one, two...) {
-				_, err := t.store.Log().Delivery(t.Context(), "acme", d.ID)
+				_, err := t.store.Ports().Log.Delivery(t.Context(), "acme", d.ID)
 				t.refused(err, deliver.ErrDeliveryNotFound, "the deliveries of a removed event have to be removed with it")
 			}
 			expect(t, t.reopenDeliveries(one[0].ID), 0, "Reopen of a removed delivery")

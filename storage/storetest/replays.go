@@ -25,7 +25,7 @@ func replayOf(t *storeTest, src deliver.Source, endpointID, id string) deliver.R
 
 func startReplay(t *storeTest, r deliver.Replay) {
 	t.Helper()
-	t.ok(t.store.Replays().Start(t.Context(), r), "Replays.Start")
+	t.ok(t.store.Ports().Replays.Start(t.Context(), r), "Replays.Start")
 }
 
 // step returns the next step of a replay, not made yet.
@@ -35,7 +35,7 @@ func step(r deliver.Replay, limit int, t *storeTest) deliver.ReplayStep {
 
 func stepReplay(t *storeTest, r deliver.Replay, limit int) (deliver.Replay, []deliver.Delivery) {
 	t.Helper()
-	r, ds, err := t.store.Replays().Step(t.Context(), step(r, limit, t))
+	r, ds, err := t.store.Ports().Replays.Step(t.Context(), step(r, limit, t))
 	t.ok(err, "Replays.Step")
 	return r, ds
 }
@@ -81,7 +81,7 @@ func replayCases() []storeCase {
 				State: deliver.StatePending, Due: t.at(100), CreatedAt: evs[0].CommittedAt}
 			t.same(ds[0], want, "a delivery that Step makes is the one that Commit would have made")
 			t.same(t.entry("acme", want.ID).Delivery, want, "Log has to show what Step made")
-			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
+			stored, err := t.store.Ports().Replays.Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			t.same(stored, r, "Get has to show the replay as Step left it")
 			r, ds = stepReplay(t, r, 2)
@@ -162,7 +162,7 @@ func replayCases() []storeCase {
 					}
 				}
 			}
-			p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+			p, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
 			t.ok(err, "Log.Deliveries")
 			expect(t, p.Total, 3, "an event has one delivery to an endpoint, however often it is replayed")
 		}},
@@ -172,18 +172,18 @@ func replayCases() []storeCase {
 			first := replayOf(t, acme, "a", "r1")
 			startReplay(t, first)
 			oneOf(t, deliver.ErrReplayConflict, "Step from one Cursor", func(int) error {
-				_, _, err := t.store.Replays().Step(context.Background(), step(first, 2, t))
+				_, _, err := t.store.Ports().Replays.Step(context.Background(), step(first, 2, t))
 				return err
 			})
-			r, err := t.store.Replays().Get(t.Context(), "acme", "a")
+			r, err := t.store.Ports().Replays.Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			expect(t, counted(r), "running at 2: 2 created, 0 reopened, 0 left, 0 removed", "a step from a Cursor that has moved has to be refused")
 			other := step(r, 2, t)
 			other.ID = "r0"
-			_, _, err = t.store.Replays().Step(t.Context(), other)
+			_, _, err = t.store.Ports().Replays.Step(t.Context(), other)
 			t.refused(err, deliver.ErrReplayConflict, "Step has to refuse the ID of another replay")
 			r, _ = stepReplay(t, r, 2)
-			_, ds, err := t.store.Replays().Step(t.Context(), step(r, 2, t))
+			_, ds, err := t.store.Ports().Replays.Step(t.Context(), step(r, 2, t))
 			t.refused(err, deliver.ErrReplayConflict, "Step has to refuse a replay that is done")
 			expect(t, len(ds), 0, "a refused Step gave deliveries")
 			expect(t, tweetsOf(t.claim(t.at(100), 10)), "1 2 3 4", "each event has to be sent once")
@@ -199,14 +199,14 @@ func replayCases() []storeCase {
 			r := replayOf(t, acme, "a", "r1")
 			startReplay(t, r)
 			beside(t, events/5, func(ctx context.Context, _ int) (err error) {
-				r, _, err = t.store.Replays().Step(ctx, step(r, 5, t))
+				r, _, err = t.store.Ports().Replays.Step(ctx, step(r, 5, t))
 				return err
 			}, func() {
-				before, err := t.store.Replays().Get(t.Context(), "acme", "a")
+				before, err := t.store.Ports().Replays.Get(t.Context(), "acme", "a")
 				t.ok(err, "Replays.Get")
-				p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", PageSize: 1})
+				p, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", PageSize: 1})
 				t.ok(err, "Log.Deliveries")
-				after, err := t.store.Replays().Get(t.Context(), "acme", "a")
+				after, err := t.store.Ports().Replays.Get(t.Context(), "acme", "a")
 				t.ok(err, "Replays.Get")
 				if p.Total < before.Created || after.Created < p.Total || uint64(after.Created) != after.Cursor || p.Total%5 != 0 {
 					t.Fatalf("a Step was seen in part: %d created, then %d deliveries, then %d created with the cursor at %d: they are one transaction",
@@ -237,8 +237,8 @@ func cutReplays(t *storeTest) {
 				}
 				return err
 			}
-			err := run(FaultyStore(one.store, FaultPlan{Call: cut, Do: fault}).Replays())
-			one.ok(run(one.store.Replays()), fmt.Sprintf("a replay that was cut at call %d and goes on", cut))
+			err := run(FaultyStore(one.store, FaultPlan{Call: cut, Do: fault}).Ports().Replays)
+			one.ok(run(one.store.Ports().Replays), fmt.Sprintf("a replay that was cut at call %d and goes on", cut))
 			expect(one, tweetsOf(one.claim(one.at(100), 10)), "1 2 3 4 5", "a replay that was cut at call %d has to send each event once", cut)
 			one.close()
 			if !errors.Is(err, ErrStoreDied) {

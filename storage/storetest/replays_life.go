@@ -11,7 +11,7 @@ import (
 // replayLifeCases test how replays depend on endpoints, retention and restarts.
 func replayLifeCases() []storeCase {
 	get := func(t *storeTest, owner, endpoint string) error {
-		_, err := t.store.Replays().Get(t.Context(), owner, endpoint)
+		_, err := t.store.Ports().Replays.Get(t.Context(), owner, endpoint)
 		return err
 	}
 	return []storeCase{
@@ -21,15 +21,15 @@ func replayLifeCases() []storeCase {
 			r := replayOf(t, acme, "a", "r1")
 			startReplay(t, r)
 			next := replayOf(t, acme, "a", "r2")
-			t.refused(t.store.Replays().Start(t.Context(), next), deliver.ErrReplayRunning, "Start has to refuse a second replay beside one that runs")
+			t.refused(t.store.Ports().Replays.Start(t.Context(), next), deliver.ErrReplayRunning, "Start has to refuse a second replay beside one that runs")
 			r, _ = stepReplay(t, r, 1)
 			startReplay(t, replayOf(t, acme, "a", "r1"))
-			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
+			stored, err := t.store.Ports().Replays.Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			t.same(stored, r, "Start with an ID that is known has to change nothing")
 			replayOut(t, r, 10)
 			startReplay(t, next)
-			stored, err = t.store.Replays().Get(t.Context(), "acme", "a")
+			stored, err = t.store.Ports().Replays.Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			t.same(stored, next, "Start has to store a replay as it is, in place of one that is done")
 		}},
@@ -38,14 +38,14 @@ func replayLifeCases() []storeCase {
 			t.refused(get(t, "acme", "a"), deliver.ErrReplayNotFound, "Get has to say that an endpoint has no replay")
 			r := replayOf(t, acme, "a", "r1")
 			r.Owner = "globex"
-			t.refused(t.store.Replays().Start(t.Context(), r), deliver.ErrEndpointNotFound, "Start has to refuse another owner's endpoint")
+			t.refused(t.store.Ports().Replays.Start(t.Context(), r), deliver.ErrEndpointNotFound, "Start has to refuse another owner's endpoint")
 			r.Owner, r.EndpointID = "acme", "none"
-			t.refused(t.store.Replays().Start(t.Context(), r), deliver.ErrEndpointNotFound, "Start has to refuse an endpoint that is unknown")
+			t.refused(t.store.Ports().Replays.Start(t.Context(), r), deliver.ErrEndpointNotFound, "Start has to refuse an endpoint that is unknown")
 			startReplay(t, replayOf(t, acme, "a", "r1"))
 			t.refused(get(t, "globex", "a"), deliver.ErrReplayNotFound, "Get showed another owner's replay")
 			q := step(replayOf(t, acme, "a", "r1"), 1, t)
 			q.Owner = "globex"
-			_, _, err := t.store.Replays().Step(t.Context(), q)
+			_, _, err := t.store.Ports().Replays.Step(t.Context(), q)
 			t.refused(err, deliver.ErrReplayNotFound, "Step moved another owner's replay")
 		}},
 		{name: "a replay of an endpoint that is disabled waits", run: func(t *storeTest) {
@@ -54,19 +54,13 @@ func replayLifeCases() []storeCase {
 			r := replayOf(t, acme, "a", "r1")
 			startReplay(t, r)
 			r, _ = stepReplay(t, r, 1)
-			status := func(s deliver.EndpointStatus) {
-				e, err := t.store.Endpoints().Get(t.Context(), "acme", "a")
-				t.ok(err, "Endpoints.Get")
-				e.Status = s
-				t.ok(t.store.Endpoints().Update(t.Context(), e), "Endpoints.Update")
-			}
-			status(deliver.EndpointDisabled)
-			_, _, err := t.store.Replays().Step(t.Context(), step(r, 1, t))
+			t.setStatus("acme", endpointKey("a"), "disabled")
+			_, _, err := t.store.Ports().Replays.Step(t.Context(), step(r, 1, t))
 			t.refused(err, deliver.ErrReplayWaits, "Step has to make nothing for an endpoint that is disabled")
-			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
+			stored, err := t.store.Ports().Replays.Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			t.same(stored, r, "Step moved the replay of an endpoint that is disabled")
-			status(deliver.EndpointActive)
+			t.setStatus("acme", endpointKey("a"), "active")
 			_, made := replayOut(t, r, 10)
 			expect(t, made, "2", "a replay has to go on when its endpoint is active again")
 		}},
@@ -76,9 +70,9 @@ func replayLifeCases() []storeCase {
 			r := replayOf(t, acme, "a", "r1")
 			startReplay(t, r)
 			r, ds := stepReplay(t, r, 1)
-			t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
+			t.remove("acme", endpointKey("a"))
 			t.refused(get(t, "acme", "a"), deliver.ErrReplayNotFound, "Delete has to remove the endpoint's replay")
-			_, _, err := t.store.Replays().Step(t.Context(), step(r, 1, t))
+			_, _, err := t.store.Ports().Replays.Step(t.Context(), step(r, 1, t))
 			t.refused(err, deliver.ErrReplayNotFound, "Step has to make nothing for an endpoint that is gone")
 			expect(t, runningReplays(t, t.at(1000), 10), "", "Running gave the replay of an endpoint that is gone")
 			expect(t, t.entry("acme", ds[0].ID).State, deliver.StateFailed, "Delete has to end what a replay made")
@@ -101,7 +95,7 @@ func replayLifeCases() []storeCase {
 			expect(t, runningReplays(t, t.at(20), 10), "a c", "Running has to give what is due, the longest due first, of all owners, and none that is done")
 			expect(t, runningReplays(t, t.at(30), 2), "a c", "Running has to keep to its limit")
 			expect(t, runningReplays(t, t.at(30), 0), "", "Running has to give none for a limit of 0")
-			r, err := t.store.Replays().Get(t.Context(), "globex", "a")
+			r, err := t.store.Ports().Replays.Get(t.Context(), "globex", "a")
 			t.ok(err, "Replays.Get")
 			stepReplay(t, r, 10)
 			expect(t, runningReplays(t, t.at(1000), 10), "c b", "Running gave a replay that is done")
@@ -114,7 +108,7 @@ func replayLifeCases() []storeCase {
 			r, _ = stepReplay(t, r, 2)
 			t.reopen()
 			expect(t, runningReplays(t, t.at(100), 10), "a", "after Reopen Running has to give what it gave before")
-			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
+			stored, err := t.store.Ports().Replays.Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			t.same(stored, r, "after Reopen a replay is not what it was")
 			r, made := replayOut(t, r, 1)
@@ -142,7 +136,7 @@ func replayLifeCases() []storeCase {
 // runningReplays returns the endpoints of the replays that are due.
 func runningReplays(t *storeTest, now time.Time, limit int) string {
 	t.Helper()
-	rs, err := t.store.Replays().Running(t.Context(), now, limit)
+	rs, err := t.store.Ports().Replays.Running(t.Context(), now, limit)
 	t.ok(err, "Replays.Running")
 	return joined(rs, func(r deliver.Replay) string { return r.EndpointID })
 }
@@ -174,7 +168,7 @@ func retentionAfterReplays(t *storeTest) {
 		}
 	}
 	expect(t, len(open), 1+2*events, "two replays have to make a delivery of each event for each")
-	n, err := t.store.Outbox().Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: []string{ds[1].ID}, Due: t.start})
+	n, err := t.store.Ports().Outbox.Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: []string{ds[1].ID}, Due: t.start})
 	t.ok(err, "Outbox.Reopen")
 	expect(t, n, 1, "Reopen of a failed delivery beside those of replays")
 	open = append(open, ds[1])
@@ -205,11 +199,11 @@ func retentionAfterReplays(t *storeTest) {
 	expect(t, t.logged("acme"), left, "an event was removed before its retention had passed since the last delivery ended")
 	pass()
 	waitUntil(t, func() bool { return t.logged("acme") == "" })
-	p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+	p, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
 	t.ok(err, "Log.Deliveries")
 	expect(t, p.Total, 0, "a delivery that a replay made outlives its event")
 	for _, d := range append(open, ds...) {
-		_, err := t.store.Log().Delivery(t.Context(), "acme", d.ID)
+		_, err := t.store.Ports().Log.Delivery(t.Context(), "acme", d.ID)
 		t.refused(err, deliver.ErrDeliveryNotFound, "a delivery that a replay made outlives its event")
 	}
 }
@@ -244,7 +238,7 @@ func retentionAfterReopen(t *storeTest) {
 	expect(t, t.logged("acme"), "1:1 2:2", "an event was removed before its retention had passed since the last delivery ended")
 	t.kit.Clock.Advance(time.Second)
 	waitUntil(t, func() bool { return t.logged("acme") == "" })
-	p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+	p, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
 	t.ok(err, "Log.Deliveries")
 	expect(t, p.Total, 0, "a delivery that was reopened outlives its event")
 }

@@ -17,7 +17,7 @@ func (l *ledgerTest) reserve(id string, amount billing.Credits, want error) {
 	if l.kit.Clock != nil {
 		now = l.kit.Clock.Now()
 	}
-	l.refused(l.store.Ledger().Reserve(l.Context(), billing.Reservation{
+	l.refused(l.store.Ports().Ledger.Reserve(l.Context(), billing.Reservation{
 		ID: id, Owner: "acme", Amount: amount, ExpiresAt: now.Add(time.Minute),
 	}), want, "Reserve of %d as %q: %s", amount, id, l.rule)
 }
@@ -26,12 +26,12 @@ func (l *ledgerTest) reserve(id string, amount billing.Credits, want error) {
 // reservation's, and the ledger must ignore them.
 func (l *ledgerTest) commit(id string, want error) {
 	l.Helper()
-	l.refused(l.store.Ledger().Commit(l.Context(), id, billing.Entry{ID: "x", Owner: "globex", Amount: 77}), want, "Commit of %q: %s", id, l.rule)
+	l.refused(l.store.Ports().Ledger.Commit(l.Context(), id, billing.Entry{ID: "x", Owner: "globex", Amount: 77}), want, "Commit of %q: %s", id, l.rule)
 }
 
 func (l *ledgerTest) release(id string, want error) {
 	l.Helper()
-	l.refused(l.store.Ledger().Release(l.Context(), id), want, "Release of %q: %s", id, l.rule)
+	l.refused(l.store.Ports().Ledger.Release(l.Context(), id), want, "Release of %q: %s", id, l.rule)
 }
 
 func (l *ledgerTest) wait(d time.Duration) { l.kit.Clock.Advance(d) }
@@ -60,7 +60,7 @@ func reservationCases() []storeCase {
 		}, "10+0", ""},
 		{"Reserve under another owner's open id changes nothing", 0, func(l *ledgerTest) {
 			l.reserve("r", 4, nil)
-			l.refused(l.store.Ledger().Reserve(l.Context(), billing.Reservation{ID: "r", Owner: "globex", Amount: 4}), nil, "Reserve: %s", l.rule)
+			l.refused(l.store.Ports().Ledger.Reserve(l.Context(), billing.Reservation{ID: "r", Owner: "globex", Amount: 4}), nil, "Reserve: %s", l.rule)
 			l.commit("r", nil)
 		}, "6+0", "r=6"},
 		{"Reserve again is fine though nothing is left", 0, func(l *ledgerTest) { l.reserve("r", 10, nil); l.reserve("r", 10, nil) }, "0+10", ""},
@@ -180,7 +180,7 @@ func reservationCases() []storeCase {
 			l.release("r", nil)
 		}, fmt.Sprintf("%d+0", int64(math.MaxInt64)), fmt.Sprintf("d=%d", int64(math.MaxInt64))},
 		{"without ExpiresAt a reservation does not expire", needsClock, func(l *ledgerTest) {
-			l.ok(l.store.Ledger().Reserve(l.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 4}), "Reserve without ExpiresAt")
+			l.ok(l.store.Ports().Ledger.Reserve(l.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 4}), "Reserve without ExpiresAt")
 			l.wait(10_000 * time.Hour)
 		}, "6+4", ""},
 	})
@@ -191,16 +191,16 @@ func reservationCases() []storeCase {
 			l.reserve("r", 4, nil)
 			e := fullEntry(t, "x", 77)
 			e.Owner, e.Balance = "globex", 88
-			t.ok(t.store.Ledger().Commit(t.Context(), "r", e), "Ledger.Commit")
+			t.ok(t.store.Ports().Ledger.Commit(t.Context(), "r", e), "Ledger.Commit")
 			e.ID, e.Owner, e.Amount, e.Balance = "r", "acme", -4, 6
-			p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", PageSize: 1})
+			p, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme", PageSize: 1})
 			t.ok(err, "Ledger.Entries")
 			t.same(p.Entries, []billing.Entry{e}, "Commit has to make the entry it was given, with id, owner and amount of the reservation")
 		}},
 		storeCase{name: "one credit is reserved once", run: func(t *storeTest) {
 			t.topUp("acme", 1)
 			oneOf(t, billing.ErrInsufficient, "Reserve of the last credit", func(i int) error {
-				return t.store.Ledger().Reserve(t.Context(), billing.Reservation{ID: fmt.Sprint(i), Owner: "acme", Amount: 1})
+				return t.store.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: fmt.Sprint(i), Owner: "acme", Amount: 1})
 			})
 			expect(t, t.balance("acme"), "0+1", "one credit was reserved more than once, or not at all")
 		}},
@@ -212,14 +212,14 @@ func reservationCases() []storeCase {
 				l.reserve(id, 1, nil)
 				var committed, released atomic.Bool
 				var wg sync.WaitGroup
-				wg.Go(func() { committed.Store(t.store.Ledger().Commit(t.Context(), id, billing.Entry{}) == nil) })
-				wg.Go(func() { released.Store(t.store.Ledger().Release(t.Context(), id) == nil) })
+				wg.Go(func() { committed.Store(t.store.Ports().Ledger.Commit(t.Context(), id, billing.Entry{}) == nil) })
+				wg.Go(func() { released.Store(t.store.Ports().Ledger.Release(t.Context(), id) == nil) })
 				wg.Wait()
 				if committed.Load() == released.Load() {
 					t.Fatalf("of a Commit and a Release of one reservation at the same time exactly one may succeed (Commit did: %v, Release did: %v)", committed.Load(), released.Load())
 				}
 			}
-			p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", PageSize: 100})
+			p, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme", PageSize: 100})
 			t.ok(err, "Ledger.Entries")
 			expect(t, t.balance("acme"), fmt.Sprintf("%d+0", 10-(p.Total-1)), "the balance is not what the commits left")
 		}},

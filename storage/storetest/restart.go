@@ -6,7 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -17,9 +17,8 @@ func restartCases() []storeCase {
 		name string
 		part func(storeView) any
 	}{
-		{"monitors", func(v storeView) any { return v.Monitors }},
-		{"rules", func(v storeView) any { return v.Rules }},
-		{"endpoints and their secrets", func(v storeView) any { return v.Endpoints }},
+		{"records", func(v storeView) any { return v.Records }},
+		{"the feed and values", func(v storeView) any { return fmt.Sprint(v.Feed, v.Values) }},
 		{"cursors", func(v storeView) any { return v.Cursors }},
 		{"events", func(v storeView) any { return v.Events }},
 		{"deliveries and their attempts", func(v storeView) any { return v.Deliveries }},
@@ -58,17 +57,14 @@ func restartCases() []storeCase {
 		expect(t, t.entry("acme", id).State, deliver.StateRetrying, "after Reopen Settle took an attempt that was recorded already")
 	})
 	on("reservations stay open over a restart", func(t *storeTest) {
-		t.ok(t.store.Ledger().Commit(t.Context(), "kept", billing.Entry{}), "Ledger.Commit of a reservation from before Reopen")
+		t.ok(t.store.Ports().Ledger.Commit(t.Context(), "kept", billing.Entry{}), "Ledger.Commit of a reservation from before Reopen")
 		expect(t, t.balance("acme"), "5+0", "after Reopen a reservation has to be the one that was made")
 	})
 	on("names stay taken and versions count on after a restart", func(t *storeTest) {
-		m := fullMonitor(t)
-		m.ID = "another"
-		t.refused(t.store.Monitors().Create(t.Context(), m), monitor.ErrDuplicate, "after Reopen a name in use was free")
-		kept, err := t.store.Monitors().Get(t.Context(), "acme", "kept")
-		t.ok(err, "Monitors.Get")
-		t.ok(t.store.Monitors().Update(t.Context(), kept), "Monitors.Update of the version from before Reopen")
-		t.refused(t.store.Monitors().Update(t.Context(), kept), monitor.ErrConflict, "after Reopen versions are not counted")
+		kept := t.get("acme", monitorKey("kept"))
+		t.refuse(record.Change{Put: []record.Record{edited(newMonitor("acme", "another"), func(r *record.Record) { r.Name = kept.Name })}}, record.ErrDuplicate, "after Reopen a name in use was free")
+		t.put(kept)
+		t.refuse(record.Change{Put: []record.Record{kept}}, record.ErrConflict, "after Reopen versions are not counted")
 	})
 	return append(cases,
 		storeCase{name: "resolved reservations stay resolved after a restart", needs: needsDurable, run: func(t *storeTest) {
@@ -86,22 +82,8 @@ func restartCases() []storeCase {
 			l.reserve("released", 1, billing.ErrResolved)
 			expect(t, t.balance("acme"), "9+0", "after Reopen a resolved reservation was resolved again")
 		}},
-		storeCase{name: "order of creation outlives a restart", needs: needsDurable, run: func(t *storeTest) {
-			for _, id := range []string{"c", "a"} {
-				t.ok(t.store.Monitors().Create(t.Context(), monitor.Monitor{ID: id, Owner: "acme", Name: id}), "Monitors.Create")
-				t.bind(acme, id)
-			}
-			t.reopen()
-			t.ok(t.store.Monitors().Create(t.Context(), monitor.Monitor{ID: "b", Owner: "acme", Name: "b"}), "Monitors.Create")
-			t.bind(acme, "b")
-			p, err := t.store.Monitors().List(t.Context(), monitor.Query{Owner: "acme", Page: 1, PageSize: 10})
-			t.ok(err, "Monitors.List")
-			expect(t, joined(p.Monitors, func(m monitor.Monitor) string { return m.ID }), "c a b", "after Reopen monitors are not in the order of their creation")
-			b := t.commitDue(t.start, newEvent(acme, "1"))
-			expect(t, endpointsOf(b.Deliveries), "c a b", "after Reopen endpoints are not in the order of their creation")
-		}},
 		storeCase{name: "a refused commit leaves nothing behind over a restart", needs: needsDurable, run: func(t *storeTest) {
-			err := t.store.Journal().Commit(t.Context(), []*detect.Batch{{Events: newEvents(acme, "1")}, {Cursor: &detect.Cursor{}}})
+			err := t.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Events: newEvents(acme, "1")}, {Cursor: &detect.Cursor{}}})
 			t.refused(err, errField, "Commit has to refuse a cursor without Target")
 			t.reopen()
 			b := t.commitDue(t.start, newEvent(acme, "1"))
@@ -156,18 +138,10 @@ func sharedCases() []storeCase {
 		expect(one, tweetsOf(one.claim(one.start, 1)), "1", "Claim has to give what is due")
 		expect(one, tweetsOf(two.claim(one.start, 10)), "2", "Claim gave what another store has claimed")
 	})
-	on("a version is taken once", func(one, two *storeTest) {
-		one.furnish()
-		m, err := one.store.Monitors().Get(one.Context(), "acme", "kept")
-		one.ok(err, "Monitors.Get")
-		oneOf(one, monitor.ErrConflict, "Update of one Version through two stores", func(i int) error {
-			return []storage.Store{one.store, two.store}[i%2].Monitors().Update(one.Context(), m)
-		})
-	})
 	on("one credit is reserved once", func(one, two *storeTest) {
 		one.topUp("acme", 1)
 		oneOf(one, billing.ErrInsufficient, "Reserve of the last credit through two stores", func(i int) error {
-			return []storage.Store{one.store, two.store}[i%2].Ledger().Reserve(one.Context(), billing.Reservation{ID: fmt.Sprint(i), Owner: "acme", Amount: 1})
+			return []storage.Store{one.store, two.store}[i%2].Ports().Ledger.Reserve(one.Context(), billing.Reservation{ID: fmt.Sprint(i), Owner: "acme", Amount: 1})
 		})
 	})
 	return cases

@@ -132,7 +132,7 @@ func settleCases() []storeCase {
 			}
 			t.settle(ss...)
 			expect(t, t.nextDue(), "none", "Settle left deliveries of a large call open")
-			p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: delivered})
+			p, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: delivered})
 			t.ok(err, "Log.Deliveries")
 			expect(t, p.Total, len(ss), "Settle lost outcomes of a large call")
 		}},
@@ -163,7 +163,7 @@ func refusedSettlementCases() []storeCase {
 			ds := withDue(t, 0, 0)
 			bad := row.bad
 			bad.DeliveryID = ds[1].ID
-			err := t.store.Outbox().Settle(t.Context(), attempted(ds[0].ID, 1, deliver.StateDelivered, t.start), bad)
+			err := t.store.Ports().Outbox.Settle(t.Context(), attempted(ds[0].ID, 1, deliver.StateDelivered, t.start), bad)
 			var field *deliver.FieldError
 			if !errors.As(err, &field) {
 				t.Errorf("Settle has to refuse %s with a *deliver.FieldError (the error is %v)", row.name, err)

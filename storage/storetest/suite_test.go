@@ -17,29 +17,14 @@ import (
 // stays for the next one.
 type handle struct{ *faultyStore }
 
-// sharingHandle is a handle of a storage.Sharing.
-type sharingHandle struct {
-	handle
-	faultyFleet
-}
-
 func newHandle(data storage.Store) storage.Store {
-	h := handle{newFaultyStore(data, FaultPlan{Call: math.MaxInt})}
-	if real, ok := data.(storage.Sharing); ok {
-		return sharingHandle{h, faultyFleet{faultyKeyed{h.faultyStore, real}, real}}
-	}
-	return h
+	return handle{newFaultyStore(data, FaultPlan{Call: math.MaxInt})}
 }
 
 func (h handle) Close(context.Context) error { h.die(); return nil }
 
 // dataOf returns what a handle is of.
-func dataOf(s storage.Store) storage.Store {
-	if h, ok := s.(sharingHandle); ok {
-		return h.Store
-	}
-	return s.(handle).Store
-}
+func dataOf(s storage.Store) storage.Store { return s.(handle).Store }
 
 // fullKit opens stores in memory that outlive their handles, each wrapped.
 func fullKit(wrap func(storage.Store) storage.Store) Kit {
@@ -111,8 +96,8 @@ func TestStoreCaseNames(t *testing.T) {
 	}
 }
 
-// record runs a case on a kit, and returns what it reports.
-func record(t *testing.T, kit Kit, name string) []string {
+// reportsOf runs a case on a kit, and returns what it reports.
+func reportsOf(t *testing.T, kit Kit, name string) []string {
 	t.Helper()
 	c := caseOf(t, name)
 	return planted.Reports(t, func(tb testing.TB) { runStoreCase(tb, kit, c) })

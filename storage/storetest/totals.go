@@ -8,8 +8,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 )
 
 // Sources of acme. Two of them have the same id and differ in kind.
@@ -27,7 +25,7 @@ func entryOf(src billing.Source, id string, amount billing.Credits) billing.Entr
 // total checks the totals of sources. want has the totals, separated by spaces.
 func (l *ledgerTest) total(want string, sources ...billing.Source) {
 	l.Helper()
-	totals, err := l.store.Ledger().Totals(l.Context(), sources...)
+	totals, err := l.store.Ports().Ledger.Totals(l.Context(), sources...)
 	l.ok(err, "Ledger.Totals")
 	expect(l.storeTest, joined(totals, func(c billing.Credits) string { return fmt.Sprint(int64(c)) }), want, "Totals: %s", l.rule)
 }
@@ -59,10 +57,10 @@ func totalCases() []storeCase {
 		}),
 		on("every way to make an entry counts in its total", 0, func(l *ledgerTest) {
 			l.add(nil, entryOf(ruleA, "1", -1))
-			l.ok(l.store.Journal().Commit(l.Context(), []*detect.Batch{{Charges: []billing.Entry{entryOf(ruleA, "2", -10)}}}), "Journal.Commit")
-			l.ok(l.store.Ledger().Reserve(l.Context(), billing.Reservation{ID: "3", Owner: "acme", Amount: 100}), "Ledger.Reserve")
+			l.ok(l.store.Ports().Journal.Commit(l.Context(), []*detect.Batch{{Charges: []billing.Entry{entryOf(ruleA, "2", -10)}}}), "Journal.Commit")
+			l.ok(l.store.Ports().Ledger.Reserve(l.Context(), billing.Reservation{ID: "3", Owner: "acme", Amount: 100}), "Ledger.Reserve")
 			l.total("-11", ruleA)
-			l.ok(l.store.Ledger().Commit(l.Context(), "3", entryOf(ruleA, "", 0)), "Ledger.Commit")
+			l.ok(l.store.Ports().Ledger.Commit(l.Context(), "3", entryOf(ruleA, "", 0)), "Ledger.Commit")
 			l.total("-111", ruleA)
 		}),
 		on("an entry that is known already counts once", 0, func(l *ledgerTest) {
@@ -70,17 +68,17 @@ func totalCases() []storeCase {
 			l.add(nil, e, e)
 			l.add(nil, e)
 			l.add(nil, entryOf(ruleB, "1", -1))
-			l.ok(l.store.Journal().Commit(l.Context(), []*detect.Batch{{Charges: []billing.Entry{e}}}), "Journal.Commit")
-			l.ok(l.store.Ledger().Reserve(l.Context(), billing.Reservation{ID: "2", Owner: "acme", Amount: 10}), "Ledger.Reserve")
+			l.ok(l.store.Ports().Journal.Commit(l.Context(), []*detect.Batch{{Charges: []billing.Entry{e}}}), "Journal.Commit")
+			l.ok(l.store.Ports().Ledger.Reserve(l.Context(), billing.Reservation{ID: "2", Owner: "acme", Amount: 10}), "Ledger.Reserve")
 			for range 2 {
-				l.ok(l.store.Ledger().Commit(l.Context(), "2", entryOf(ruleA, "", 0)), "Ledger.Commit")
+				l.ok(l.store.Ports().Ledger.Commit(l.Context(), "2", entryOf(ruleA, "", 0)), "Ledger.Commit")
 			}
 			l.total("-11 0", ruleA, ruleB)
 		}),
 		on("an entry that is refused counts in no total", 0, func(l *ledgerTest) {
 			l.add(billing.ErrInsufficient, entryOf(ruleA, "1", -1), entryOf(ruleA, "2", -1000))
 			b := &detect.Batch{Charges: []billing.Entry{entryOf(ruleA, "3", -2000), entryOf(ruleB, "4", -2)}}
-			l.ok(l.store.Journal().Commit(l.Context(), []*detect.Batch{b}), "Journal.Commit")
+			l.ok(l.store.Ports().Journal.Commit(l.Context(), []*detect.Batch{b}), "Journal.Commit")
 			l.total("0 -2", ruleA, ruleB)
 		}),
 		on("only monitors and rules have totals", 0, func(l *ledgerTest) {
@@ -120,13 +118,12 @@ func totalCases() []storeCase {
 			l.add(nil, entryOf(ruleA, "again", -1))
 			l.total("-301", ruleA)
 		}),
-		on("a total goes with the record of its source", 0, totalsOfDeleted),
 		on("concurrent entries add up in their total", 0, func(l *ledgerTest) {
 			var wg sync.WaitGroup
 			for i := range 8 {
 				wg.Go(func() {
 					for k := range 5 {
-						if err := l.store.Ledger().Append(l.Context(), entryOf(ruleA, fmt.Sprint(i, "-", k), -1), entryOf(ruleB, "same", -1)); err != nil {
+						if err := l.store.Ports().Ledger.Append(l.Context(), entryOf(ruleA, fmt.Sprint(i, "-", k), -1), entryOf(ruleB, "same", -1)); err != nil {
 							l.Errorf("Append beside other calls failed: %v", err)
 						}
 					}
@@ -147,20 +144,4 @@ func totalCases() []storeCase {
 			l.total(want[1:], sources...)
 		}),
 	}
-}
-
-// totalsOfDeleted: deleting a record removes its total and no other.
-func totalsOfDeleted(l *ledgerTest) {
-	ctx := l.Context()
-	theirs := billing.Source{Owner: "globex", Kind: billing.KindRule, ID: "a"}
-	l.ok(l.store.Rules().Create(ctx, rule.Rule{ID: "a", Owner: "acme", Tag: "t"}), "Rules.Create")
-	l.ok(l.store.Monitors().Create(ctx, monitor.Monitor{ID: "a", Owner: "acme", Name: "n"}), "Monitors.Create")
-	l.add(nil, entryOf(ruleA, "1", -3), entryOf(ruleB, "2", -5), entryOf(monitorA, "3", -7), entryOf(theirs, "4", -11))
-	l.refused(l.store.Rules().Delete(ctx, "globex", "a"), rule.ErrNotFound, "Delete of another owner's rule")
-	l.total("-3 -5 -7 -11", ruleA, ruleB, monitorA, theirs)
-	l.ok(l.store.Rules().Delete(ctx, "acme", "a"), "Rules.Delete")
-	l.total("0 -5 -7 -11", ruleA, ruleB, monitorA, theirs)
-	l.ok(l.store.Monitors().Delete(ctx, "acme", "a"), "Monitors.Delete")
-	l.total("0 -5 0 -11", ruleA, ruleB, monitorA, theirs)
-	expect(l.storeTest, l.balance("acme"), "985+0", "deleting a record changed a balance")
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // valueCases test texts and bytes that are large, unusual, or meant to do harm.
@@ -43,12 +42,11 @@ func valueCases() []storeCase {
 		}},
 		storeCase{name: "text of 64 KiB survives where it is no key", run: func(t *storeTest) {
 			long := strings.Repeat("0123456789abcdé", 1<<12)
-			m, c, try := fullMonitor(t), fullCursor(t, "t1"), fullAttempt(t)
-			m.StatusReason, c.Gaps[0].Resume, try.Error, try.ResponsePreview = long, long, long, long
-			t.ok(t.store.Monitors().Create(t.Context(), m), "Monitors.Create")
-			got, err := t.store.Monitors().Get(t.Context(), m.Owner, m.ID)
-			t.ok(err, "Monitors.Get")
-			t.same(got, m, "a monitor's long text did not survive")
+			c, try := fullCursor(t, "t1"), fullAttempt(t)
+			c.Gaps[0].Resume, try.Error, try.ResponsePreview = long, long, long
+			m := newMonitor("acme", "m")
+			t.apply(record.Change{Put: []record.Record{m}, Notes: []record.Note{{Ref: refOf("acme", m.Key, 1), Text: long}}})
+			expect(t, t.get("acme", m.Key).Note == long, true, "a note's long text did not survive")
 			t.commit(&detect.Batch{Cursor: &c})
 			t.same(t.cursors("t1"), []detect.Cursor{c}, "a cursor's long text did not survive")
 			id := withDue(t, 0)[0].ID
@@ -60,9 +58,8 @@ func valueCases() []storeCase {
 				for i, part := range [][2]string{{"a" + sep + "b", "c"}, {"a", "b" + sep + "c"}} {
 					owner, name := part[0], part[1]
 					id := fmt.Sprintf("%q%d", sep, i)
-					t.ok(t.store.Monitors().Create(t.Context(), monitor.Monitor{ID: id, Owner: owner, Name: name}), "Monitors.Create of owner "+owner+", name "+name)
 					src := storeSource(owner, name)
-					t.ok(t.store.Endpoints().Create(t.Context(), t.endpoint(src, id)), "Endpoints.Create for owner "+owner+", source "+name)
+					t.bind(src, id)
 					b := t.commitDue(t.start, newEvent(src, id))
 					expect(t, endpointsOf(b.Deliveries), id, "Commit found the endpoints of another owner's source: owner %q, source %q", owner, name)
 				}
@@ -71,28 +68,34 @@ func valueCases() []storeCase {
 		storeCase{name: "texts that differ in one character are different", run: distinctTexts},
 		storeCase{name: "a condition is text and no pattern", run: func(t *storeTest) {
 			t.commitDue(t.start, newEvent(acme, "1", "log"))
-			t.ok(t.store.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", SourceID: "m1", Amount: 1}), "Ledger.Append")
+			t.ok(t.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", SourceID: "m1", Amount: 1}), "Ledger.Append")
+			t.put(edited(newMonitor("acme", "m"), func(r *record.Record) { r.Status, r.Lookup = "NASA", "m1" }))
 			for _, pattern := range []string{"%", "_", "*", "m_", "m?", "NAS_", "NASA%", "[mN]*", "' OR '1'='1"} {
 				for _, q := range []deliver.LogQuery{{Owner: pattern}, {Owner: "acme", SourceID: pattern}, {Owner: "acme", AuthorUsername: pattern}} {
-					p, err := t.store.Log().Deliveries(t.Context(), q)
+					p, err := t.store.Ports().Log.Deliveries(t.Context(), q)
 					t.ok(err, "Log.Deliveries")
 					expect(t, p.Total, 0, "Deliveries took %q for a pattern", pattern)
 				}
-				p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", SourceID: pattern})
+				p, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme", SourceID: pattern})
 				t.ok(err, "Ledger.Entries")
 				expect(t, p.Total, 0, "Entries took %q for a pattern", pattern)
-				list, err := t.store.Endpoints().List(t.Context(), pattern, "")
-				t.ok(err, "Endpoints.List")
-				expect(t, len(list), 0, "List took %q for a pattern", pattern)
+				for _, q := range []record.Query{{Owner: pattern}, {Owner: "acme", Status: pattern}} {
+					q.Kind = record.Monitor
+					expect(t, t.list(q), " of 0", "List took %q for a pattern", pattern)
+				}
+				_, err = t.store.Ports().Records.Find(t.Context(), record.Monitor, pattern)
+				t.refused(err, record.ErrNotFound, "Find took %q for a pattern", pattern)
 			}
 		}},
 		storeCase{name: "an error does not tell a secret", run: func(t *storeTest) {
 			t.bind(acme, "a")
 			e := t.endpoint(acme, "b")
-			e.URL = t.endpoint(acme, "a").URL
-			for _, err := range []error{t.store.Endpoints().Create(t.Context(), e), t.store.Endpoints().Update(t.Context(), e)} {
-				if err == nil || strings.Contains(err.Error(), string(e.Secret)) {
-					t.Errorf("a call that has to be refused was not, or its error shows the endpoint's secret")
+			e.Name = t.endpoint(acme, "a").Name
+			for version := range int64(2) {
+				e.Version = version
+				_, err := t.store.Ports().Records.Apply(t.Context(), record.Change{Put: []record.Record{e}})
+				if err == nil || strings.Contains(err.Error(), string(e.Data)) {
+					t.Errorf("a call that has to be refused was not, or its error shows the endpoint's Data, which has its secret")
 				}
 			}
 		}},
@@ -102,28 +105,8 @@ func valueCases() []storeCase {
 // textSurvives stores a text in every field that takes text, and reads it back.
 func textSurvives(t *storeTest, text string) {
 	ctx := t.Context()
-	m := fullMonitor(t)
-	m.ID, m.Owner, m.Name, m.StatusReason, m.WebhookURL = text, text, text, text, text
-	m.Accounts[0].Username, m.FilterTypes[0] = text, monitor.FilterType(text)
-	t.ok(t.store.Monitors().Create(ctx, m), "Monitors.Create")
-	gotMonitor, err := t.store.Monitors().Get(ctx, text, text)
-	t.ok(err, "Monitors.Get")
-	t.same(gotMonitor, m, "a monitor's text did not survive")
-
-	r := fullRule(t)
-	r.ID, r.Owner, r.Tag, r.Query, r.Schedule, r.StatusReason, r.WebhookURL = text, text, text, text, text, text, text
-	t.ok(t.store.Rules().Create(ctx, r), "Rules.Create")
-	gotRule, err := t.store.Rules().Get(ctx, text, text)
-	t.ok(err, "Rules.Get")
-	t.same(gotRule, r, "a rule's text did not survive")
-
 	src := deliver.Source{Kind: deliver.SourceMonitor, ID: text, Owner: text, Name: text}
-	e := t.endpoint(src, text)
-	e.URL, e.Secret = text, deliver.Secret(text)
-	t.ok(t.store.Endpoints().Create(ctx, e), "Endpoints.Create")
-	gotEndpoint, err := t.store.Endpoints().Get(ctx, text, text)
-	t.ok(err, "Endpoints.Get")
-	t.same(gotEndpoint, e, "an endpoint's text did not survive")
+	t.bind(src, text)
 
 	ev := fullEvent(t)
 	ev.ID, ev.Source, ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL, ev.Platform = text, src, text, text, text, text, text
@@ -146,11 +129,11 @@ func textSurvives(t *storeTest, text string) {
 		t.settle(deliver.Settlement{DeliveryID: d.ID, Attempt: &try, State: deliver.StateFailed})
 		t.same(t.entry(text, d.ID).Log, []deliver.Attempt{try}, "an attempt's text did not survive")
 	}
-	log, err := t.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: text, SourceID: text, AuthorUsername: text})
+	log, err := t.store.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: text, SourceID: text, AuthorUsername: text})
 	t.ok(err, "Log.Deliveries")
 	expect(t, log.Total, 2, "Deliveries has to find text of any kind")
 
-	l := t.store.Ledger()
+	l := t.store.Ports().Ledger
 	t.ok(l.Reserve(ctx, billing.Reservation{ID: "r" + text, Owner: text, Amount: 2}), "Ledger.Reserve")
 	t.ok(l.Release(ctx, "r"+text), "Ledger.Release")
 	lines, err := l.Entries(ctx, billing.EntryQuery{Owner: text, SourceID: text})
@@ -161,31 +144,28 @@ func textSurvives(t *storeTest, text string) {
 
 // distinctTexts uses similar texts as owners and ids. Each owner has one record of each kind.
 func distinctTexts(t *storeTest) {
-	ctx, l := t.Context(), t.store.Ledger()
+	ctx, l := t.Context(), t.store.Ports().Ledger
 	texts := []string{"case", "CASE", "Case", "\u00e9", "e\u0301", "7", "07", "7.0", "end", "end ", "end\x00", "a\x00b", "a\x00c"}
 	for _, text := range texts {
 		src := storeSource(text, text)
-		e := t.endpoint(src, text)
-		e.URL = text
-		t.ok(t.store.Monitors().Create(ctx, monitor.Monitor{ID: text, Owner: text, Name: text}), fmt.Sprintf("Monitors.Create of %q", text))
-		t.ok(t.store.Rules().Create(ctx, rule.Rule{ID: text, Owner: text, Tag: text}), fmt.Sprintf("Rules.Create of %q", text))
-		t.ok(t.store.Endpoints().Create(ctx, e), fmt.Sprintf("Endpoints.Create of %q", text))
+		m, e := newMonitor(text, text), t.endpoint(src, text)
+		m.Lookup, m.Status = text, text
+		t.put(m, e)
 		ev := newEvent(src, "1", text)
 		ev.ID = text
 		t.commit(&detect.Batch{Cursor: &detect.Cursor{Target: text, UserID: text}, Events: []deliver.Event{ev}, Charges: []billing.Entry{{ID: text, Owner: text, Amount: 3}}, DeliverBy: t.start})
 		t.ok(l.Reserve(ctx, billing.Reservation{ID: "r " + text, Owner: text, Amount: 1}), fmt.Sprintf("Ledger.Reserve of %q", text))
 	}
 	for _, text := range texts {
-		got, err := t.store.Monitors().Get(ctx, text, text)
-		t.ok(err, fmt.Sprintf("Monitors.Get of %q", text))
-		expect(t, got.Name, text, "Monitors.Get of %q gave another monitor", text)
+		expect(t, string(t.get(text, monitorKey(text)).Data), text, "Get of %q gave another record", text)
+		found, err := t.store.Ports().Records.Find(ctx, record.Monitor, text)
+		t.ok(err, "Records.Find")
+		expect(t, found.ID, text, "Find of %q gave another record", text)
+		expect(t, t.list(record.Query{Owner: text, Kind: record.Monitor, Status: text, Limit: 9}), text+" of 1", "List of %q shows others", text)
 		expect(t, t.logged(text), "1:1", "the event of %q was taken for another's: ids and owners are compared byte by byte", text)
 		expect(t, t.balance(text), "2+1", "the credits of %q were taken for another's: ids and owners are compared byte by byte", text)
 		t.same(t.cursors(text), []detect.Cursor{{Target: text, UserID: text}}, "the cursor of %q was taken for another's", text)
-		list, err := t.store.Endpoints().List(ctx, text, text)
-		t.ok(err, "Endpoints.List")
-		expect(t, len(list), 1, "Endpoints.List shows others for the endpoints of %q", text)
-		p, err := t.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: text, SourceID: text})
+		p, err := t.store.Ports().Log.Deliveries(ctx, deliver.LogQuery{Owner: text, SourceID: text})
 		t.ok(err, "Log.Deliveries")
 		expect(t, p.Total, 2, "Deliveries shows others for those of %q", text)
 	}

@@ -43,16 +43,16 @@ func wholeCommits(t *storeTest) {
 	const commits = 20
 	t.topUp("acme", commits)
 	beside(t, commits, func(ctx context.Context, i int) error {
-		return t.store.Journal().Commit(ctx, []*detect.Batch{{
+		return t.store.Ports().Journal.Commit(ctx, []*detect.Batch{{
 			Cursor:  &detect.Cursor{Target: "t1", Since: t.at(i + 1)},
 			Events:  []deliver.Event{newEvent(acme, fmt.Sprint(i), "log")},
 			Charges: []billing.Entry{{ID: fmt.Sprint(i), Owner: "acme", Amount: -1}},
 		}})
 	}, func() {
 		events := len(t.events("acme"))
-		log, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+		log, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
 		t.ok(err, "Log.Deliveries")
-		balance, err := t.store.Ledger().Balance(t.Context(), "acme")
+		balance, err := t.store.Ports().Ledger.Balance(t.Context(), "acme")
 		t.ok(err, "Ledger.Balance")
 		charges := commits - int(balance.Available)
 		polls := 0
@@ -80,9 +80,9 @@ func wholeSettlements(t *storeTest) {
 		ss = append(ss, attempted(d.ID, 1, deliver.StateDelivered, t.start))
 	}
 	beside(t, calls, func(ctx context.Context, i int) error {
-		return t.store.Outbox().Settle(ctx, ss[i*each:(i+1)*each]...)
+		return t.store.Ports().Outbox.Settle(ctx, ss[i*each:(i+1)*each]...)
 	}, func() {
-		p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered, PageSize: 1})
+		p, err := t.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered, PageSize: 1})
 		t.ok(err, "Log.Deliveries")
 		if p.Total%each != 0 {
 			t.Fatalf("a Settle was seen in part: %d deliveries are delivered, although each call settles %d", p.Total, each)
@@ -106,7 +106,7 @@ func wholeAppends(t *storeTest) {
 					for n := range size {
 						entries = append(entries, line(fmt.Sprintf("%d-%d/%d", w, i, n), -1))
 					}
-					if t.store.Ledger().Append(ctx, entries...) == nil {
+					if t.store.Ports().Ledger.Append(ctx, entries...) == nil {
 						made.Add(1)
 					}
 				}
@@ -115,7 +115,7 @@ func wholeAppends(t *storeTest) {
 		wg.Wait()
 		return nil
 	}, func() {
-		b, err := t.store.Ledger().Balance(t.Context(), "acme")
+		b, err := t.store.Ports().Ledger.Balance(t.Context(), "acme")
 		t.ok(err, "Ledger.Balance")
 		if b.Available%size != left {
 			t.Fatalf("an Append was seen in part: %d are available, although each call takes %d of %d", b.Available, size, writers*calls*size/2+left)
@@ -123,7 +123,7 @@ func wholeAppends(t *storeTest) {
 	})
 	expect(t, made.Load(), writers*calls/2, "of concurrent Appends those have to succeed that are covered")
 	expect(t, t.balance("acme"), fmt.Sprintf("%d+0", left), "a concurrent Append that was refused left some of its entries")
-	p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", Asc: true, PageSize: 1000})
+	p, err := t.store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: "acme", Asc: true, PageSize: 1000})
 	t.ok(err, "Ledger.Entries")
 	for i, e := range p.Entries[min(1, len(p.Entries)):] { // after the top-up
 		call, _, _ := strings.Cut(p.Entries[1+i/size*size].ID, "/")

@@ -60,7 +60,7 @@ func newDemo(t *testing.T) *demo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Ledger().Append(t.Context(), billing.Entry{ID: "grant", Kind: billing.KindTopUp, Amount: 100_000 * billing.Credit, At: time.Now()}); err != nil {
+	if err := store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "grant", Kind: billing.KindTopUp, Amount: 100_000 * billing.Credit, At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.engine.Start(t.Context()); err != nil {
@@ -77,7 +77,7 @@ func newDemo(t *testing.T) *demo {
 		t.Fatal(hooks, err)
 	}
 	d.endpoint = hooks[0].ID
-	console, err := engineui.New(engineui.Config{Engine: d.engine, Ledger: store.Ledger(), Authorize: engineui.AllowLoopback})
+	console, err := engineui.New(engineui.Config{Engine: d.engine, Ledger: store.Ports().Ledger, Authorize: engineui.AllowLoopback})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestLoginOverPlainHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
 	if err != nil {
 		t.Fatal(err)
 	}

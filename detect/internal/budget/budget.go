@@ -58,7 +58,7 @@ type Config struct {
 	Ring    func()          // wakes callers that wait because of Reading, or for a ticket after a change of rate
 	// Limited is called when a rate limit has closed a bucket; "" is the gate. It may be nil.
 	Limited func(bucket string, until time.Time)
-	// Spend's fields Now, Logger and Reached are set by New.
+	// Spend's fields Now and Reached are set by New.
 	Spend  spend.Config
 	Logger *slog.Logger
 }
@@ -71,7 +71,7 @@ func New(cfg Config) *Budget {
 	}
 	b.cfg, b.Buckets = cfg, newBuckets(cfg)
 	b.rate.Store(math.Float64bits(cfg.PerSecond))
-	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.spent
+	cfg.Spend.Now, cfg.Spend.Reached = cfg.Now, b.spent
 	b.Spend = spend.New(cfg.Spend)
 	if cfg.Saves {
 		b.saved = float64(max(0, cfg.Burst-Slack(cfg.PerSecond)))

@@ -58,8 +58,6 @@ type Callbacks struct {
 	// Trouble is called when the polls of a target keep failing, and with a nil Err when it
 	// recovers.
 	Trouble func(Trouble)
-	// Later is called when the overlap has grown because posts become visible later than before.
-	Later func()
 	// Account is called when the id of an account becomes known, or when its name passes to another
 	// account.
 	Account func()

@@ -59,8 +59,8 @@ func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	if needed > 0 {
 		m.env.Count.Late.Add(1)
 	}
-	if late && m.env.Late.Observe(committed, needed) {
-		m.env.On.Later()
+	if late {
+		m.env.Late.Observe(committed, needed)
 	}
 }
 

@@ -3,7 +3,6 @@ package spend
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -25,18 +24,13 @@ type Cost struct {
 	Limit float64
 }
 
-// Config sets up a Spend. Cost may be zero; the other fields are required.
+// Config sets up a Spend. Cost may be zero; Now and Reached are required.
 type Config struct {
 	Cost
 	Now func() time.Time
 	// Reached is called when the limit of a day is reached. No call may be made for the time wait,
 	// which ends with the day.
 	Reached func(wait time.Duration, why string)
-	// Load reads a position from the journal; it returns "" if there is none. Store queues a commit
-	// that includes the position.
-	Load   func(ctx context.Context, target string) (position string, err error)
-	Store  func()
-	Logger *slog.Logger
 	// Node is the name of the process in a fleet, or "".
 	Node string
 }
@@ -72,7 +66,7 @@ type Spend struct {
 	ended  time.Time     // when that day ended; compared by the monotonic clock
 	late   time.Duration // random delay after midnight, to spread the processes' first calls
 	total  fetcher.Billed
-	stored string // the position last read or stored
+	merged bool // Merge was called
 }
 
 // New returns a Spend without charges.
@@ -168,37 +162,6 @@ func (s *Spend) left() time.Duration {
 		return 0
 	}
 	return max(0, time.Unix(0, until).Sub(s.cfg.Now()))
-}
-
-// storeEvery is the time after which a position is stored if no other commit has included it.
-const storeEvery = 10 * time.Second
-
-// End stores the last position after Run has ended. Do not call Add after it.
-func (s *Spend) End() { s.store() }
-
-// store queues a commit of the position, unless the journal has it.
-func (s *Spend) store() {
-	if _, _, ok := s.Position(); ok {
-		s.cfg.Store()
-	}
-}
-
-// Run stores the position and reads the charges of other nodes at intervals until ctx ends.
-func (s *Spend) Run(ctx context.Context) {
-	if s.cfg.Limit == 0 {
-		return
-	}
-	ticker := time.NewTicker(storeEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			s.look(ctx)
-			s.store()
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // Stats hold a platform's charges, as its adapter counts them.

@@ -1,5 +1,6 @@
--- The charges of a commit. Arguments: their number; id of each; then owner, amount, kind,
--- source and record of each. Expired reservations are given back first.
+-- The charges of a commit. Arguments: their number; id of each; then record.OwnerID, owner,
+-- amount, kind, source and record of each. Expired reservations are given back first. The charges of owners
+-- that are refused (see gone.lua) are dropped.
 local charges
 
 -- make_charges returns the positions, counted from 0, of the charges that are refused: the
@@ -12,7 +13,8 @@ local function make_charges()
 	if not expire() then return nil end
 	know(charges)
 	for i, id in ipairs(charges) do
-		if post(id, arg(), arg(), arg(), arg(), arg()) then insert(unpaid, format('%d', i - 1)) end
+		local owner_id, owner, change, kind, source, rest = arg(), arg(), arg(), arg(), arg(), arg()
+		if not is_gone(owner_id) and post(id, owner, change, kind, source, rest) then insert(unpaid, format('%d', i - 1)) end
 	end
 	return concat(unpaid, ' ')
 end

@@ -49,8 +49,8 @@ local function record(d) return d.state .. d.due .. format('%08x', d.attempts) .
 -- item in settled: see settledagain in removal_events.lua.
 local others = {} -- by event
 
--- prepare reads the data that save needs. Call it before the first write. list has the changed
--- deliveries in order of change; all were open before.
+-- prepare reads the data that save needs. list has the changed deliveries in order of change; all
+-- were open before.
 local function prepare(list)
 	local events = {}
 	for _, d in ipairs(list) do

@@ -6,7 +6,7 @@ local given = answered()
 if given then return reply(given[1], given[2]) end
 
 local owner, which, skip, count = arg(), arg(), tonumber(arg()), tonumber(arg())
-local key = ({ settled = K.settled, entryorder = K.entryorder, changes = K.changes })[which]
+local key = ({ settled = K.settled, entryorder = K.entryorder, feed = K.feed })[which]
 local list = call('LRANGE', key, format('%d', -skip - count), format('%d', -skip - 1))
 
 -- without returns item e without the owner's name, or nil if e does not contain it.
@@ -15,8 +15,8 @@ local function without(e)
 		if field(e, 35) == owner then return sub(e, 1, 16) .. hex(0) .. '00' .. to_field('') end
 	elseif which == 'entryorder' then
 		if field(e, 17) == owner then return sub(e, 1, 16) .. to_field('') .. hex(0) end
-	elseif sub(e, 2, #owner + 1) == owner and #owner > 2 then
-		return sub(e, 1, 1) .. '\0\0' .. sub(e, #owner + 2)
+	elseif sub(e, 1, #owner) == owner and #owner > 2 then
+		return '\0\0' .. sub(e, #owner + 1)
 	end
 end
 

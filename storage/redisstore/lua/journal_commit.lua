@@ -12,9 +12,10 @@ local distinct, cursors, runs, most = ARGV[word + 5], ARGV[word + 6] + 0, ARGV[w
 local fences = ARGV[word + 9] + 0
 word = word + 9
 
--- Arguments: the fields of the sources, owners and fences in journal, then the list of
--- endpoints for each source that has any. These sources come first.
-local names, asked = args(sources + owners + fences), sources + owners + fences
+-- Arguments: the fields of the sources, owners and fences in journal, twice for an owner (s and
+-- g), then the list of endpoints for each source that has any. These sources come first.
+local asked = sources + 2 * owners + fences
+local names = args(asked)
 names[asked + 1] = slot
 local is = get(K.journal, names)
 local given = answered(is[asked + 1])
@@ -47,12 +48,14 @@ if stale then
 end
 word = word + bound + fences
 local escaped, lasts, seqs = {}, {}, {} -- by owner: escaped name, and last number before and after
+local dropped, drops = {}, false -- by owner: whether its events are dropped; whether some are
 local erased -- the number after which a new owner's numbers start: see f in runs.lua
 for i = 1, owners do
 	escaped[i] = sub(names[sources + i], 2)
 	if not is[sources + i] then erased = erased or call('HGET', K.journal, 'f') or '0' end
 	lasts[i] = is[sources + i] or erased
 	seqs[i] = lasts[i] + 0
+	if is[sources + owners + i] and is[sources + owners + i] > now then dropped[i], drops = true, true end
 end
 
 -- Arguments: id and record of each event. The records are written unchanged, because joining
@@ -61,7 +64,7 @@ local first, ids = word + 1, {}
 for i = 1, count do ids[i] = ARGV[word + 2 * i - 1] end
 word = word + 2 * count
 local known = get(K.events, ids) -- '' for one that was removed
-local all_new = distinct == '1'
+local all_new = distinct == '1' and not drops
 for i = 1, count do
 	if known[i] then all_new = false end
 end
@@ -82,7 +85,7 @@ for _ = 1, runs do
 	else
 		for i = at + 1, at + size do
 			local id = ids[i]
-			if known[i] or fresh[id] then
+			if known[i] or fresh[id] or dropped[owner] then
 				flags[i] = '0'
 			else
 				news = news + 1
@@ -105,8 +108,10 @@ for _ = 1, runs do
 end
 if news > 0 then
 	for i = 1, owners do
-		changes[changed + 1], changes[changed + 2] = names[sources + i], format('%d', seqs[i])
-		changed = changed + 2
+		if not dropped[i] then
+			changes[changed + 1], changes[changed + 2] = names[sources + i], format('%d', seqs[i])
+			changed = changed + 2
+		end
 	end
 end
 
@@ -119,7 +124,7 @@ changes[changed + 1], changes[changed + 2] = slot, to_answer({ told })
 many('HSET', K.journal, changes)
 if news > 0 and erased and erased ~= '0' then
 	for i = 1, owners do
-		if not is[sources + i] then call('HSET', K.firsts, escaped[i], format('%d', erased + 1)) end
+		if not is[sources + i] and not dropped[i] then call('HSET', K.firsts, escaped[i], format('%d', erased + 1)) end
 	end
 end
 if left then

@@ -3,7 +3,6 @@
 --   ends        16  when the lease expires, in microseconds since 1970
 --   lease       16  length of the lease in microseconds (all numbers are hexadecimal)
 --   beats       16  the number of beats of the term
---   applied     16  the number of the last change that the node has applied
 --   count        4  the number of its parts
 --   parts      128  its parts: bit b of byte n, both from 0, is part 8 n + b
 --
@@ -11,7 +10,7 @@
 -- fingerprint, and the data that it publishes (Says). The generation of each term is in journal:
 -- see runs.lua. The hash count has the number of joins and beats (b) and the epoch (e).
 local PARTS = 1024
-local FIELDS = 197 -- where the fields begin
+local FIELDS = 181 -- where the fields begin
 
 -- moment returns the time in microseconds since 1970: own, or the server's time if own is ''.
 local function moment(own)
@@ -41,7 +40,7 @@ end
 
 -- state returns a reply with the whole state of the fleet. list is that of terms.
 local function state(now, list, generation)
-	local counts = call('HMGET', K.count, 'c', 'b', 'e')
-	for i = 1, 3 do counts[i] = counts[i] or '0' end
+	local counts = call('HMGET', K.count, 'b', 'e')
+	for i = 1, 2 do counts[i] = counts[i] or '0' end
 	return reply('done', hex(now), list, counts, generation)
 end

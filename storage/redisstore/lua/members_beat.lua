@@ -1,7 +1,7 @@
 -- Extends the lease of a term, and gives it parts and grants of budgets. The documentation of
 -- fleet.Members.Beat lists the steps.
 local clock, term, generation = arg(), arg(), arg() + 0
-local give, want, weight, applied, says = arg(), arg() + 0, arg(), arg(), arg()
+local give, want, weight, says = arg(), arg() + 0, arg(), arg()
 local seen, lost, other = arg() + 0, arg(), arg()
 local suspects, asks = args(arg() + 0), args(arg() + 0)
 
@@ -18,7 +18,7 @@ local function has(bits, bit) return bits % (2 * bit) >= bit end
 local suspected = {}
 for _, suspect in ipairs(suspects) do suspected[suspect] = true end
 local own, changed, gone, rest = list[at], {}, {}, {}
-local lease, count, n = sub(own, 17, 32), number_at(own, 65, 68), 0
+local lease, count, n = sub(own, 17, 32), number_at(own, 49, 52), 0
 local present, ends = hex(now), hex(now + tonumber(lease, 16))
 local most, latest = { [lease] = ends }, ends -- most: the latest end allowed, by length of lease
 for i = 1, #list, 2 do
@@ -42,14 +42,14 @@ end
 
 -- Parts. No two terms have the same part. A byte of the free parts is therefore 255 minus that
 -- byte of each term.
-local parts, moved = sub(own, 69, 196), false
+local parts, moved = sub(own, 53, 180), false
 local taken = 0 -- number of parts that others have
-for i = 2, want > count and #rest or 0, 2 do taken = taken + number_at(rest[i], 65, 68) end
+for i = 2, want > count and #rest or 0, 2 do taken = taken + number_at(rest[i], 49, 52) end
 if give ~= '' or want > count and taken + count < PARTS then
 	local bytes, given, free = { byte(parts, 1, -1) }, { byte(give, 1, -1) }, {}
 	for n = 1, PARTS / 8 do free[n] = 255 - bytes[n] end
 	for i = 2, #rest, 2 do
-		for n, bits in ipairs({ byte(rest[i], 69, 196) }) do free[n] = free[n] - bits end
+		for n, bits in ipairs({ byte(rest[i], 53, 180) }) do free[n] = free[n] - bits end
 	end
 	for n, bits in ipairs(given) do
 		for b = 0, 7 do
@@ -92,7 +92,7 @@ local name, fingerprint
 name, from = field(own, from)
 _, from = field(own, from)
 fingerprint = field(own, from)
-local text = ends .. lease .. hex(number_at(own, 33, 48) + 1) .. applied .. format('%04x', count) .. parts
+local text = ends .. lease .. hex(number_at(own, 33, 48) + 1) .. format('%04x', count) .. parts
 	.. to_field(concat(granted)) .. to_field(name) .. to_field(weight) .. to_field(fingerprint) .. to_field(says)
 for _, t in ipairs({ term, text }) do
 	insert(changed, t)

@@ -17,7 +17,7 @@ for i = 1, #list, 2 do
 		latest = later(latest, list[i + 1])
 	end
 end
-local text = ends .. hex(lease) .. hex(0) .. hex(0) .. '0000' .. string.rep(char(0), PARTS / 8) .. to_field('') .. node
+local text = ends .. hex(lease) .. hex(0) .. '0000' .. string.rep(char(0), PARTS / 8) .. to_field('') .. node
 insert(rest, term)
 insert(rest, text)
 local beats, epoch = counted_beats(seen, '', other)

@@ -4,6 +4,10 @@
 --          letters from @ to _, of 5 bits each) and the endpoint's escaped id
 --   lanes  part, due, number, lane of the first delivery of each lane
 --   turns  due, number, part of the first delivery of each part
+--
+-- A lane is closed by a member of queue that comes before all others: lane, CLOSED. The lane is
+-- then not in lanes.
+local CLOSED = hex(0) .. hex(0)
 local touched = {} -- by lane: due and number of its first delivery before the changes, or false
 
 -- first_of returns due and number of the first delivery of a lane (key is that of queue) or
@@ -27,7 +31,7 @@ local function relink()
 			local part = sub(lane, 1, 2)
 			if parts[part] == nil then parts[part] = first_of(K.lanes, part) end
 			if was then insert(gone, part .. was .. lane) end
-			if is then
+			if is and is ~= CLOSED then
 				insert(come, '0')
 				insert(come, part .. is .. lane)
 			end

@@ -15,7 +15,7 @@ local due, updated, limit, stop, count = arg(), arg(), tonumber(arg()), tonumber
 local r = replay_of(id)
 if not r or r.owner ~= owner then return reply('unknown') end
 if r.id ~= which or r.cursor ~= cursor or r.state ~= 'r' then return reply('conflict') end
-if endpoint(id, owner).status ~= 'active' then return reply('waits') end
+if status_of(id, owner) ~= 'active' then return reply('waits') end
 
 local ids, of = {}, {}
 for i = 1, count do ids[i], of[i] = ARGV[word + 4 * i - 2], ARGV[word + 4 * i - 1] end

@@ -2,8 +2,9 @@
 -- charges. Thus a commit reads it with one command and writes it with one. The first letter of
 -- a field is its kind:
 --
---   b, source        the endpoints bound to a source: a field for the id of each active
---                    one, in order of creation
+--   b, owner, parent the endpoints bound to a monitor or rule, by its key (see records.lua): a
+--                    field for the id of each active one, in order of creation
+--   g, owner id      until when an owner is refused (16 digits), by record.OwnerID
 --   s, owner         the number of the owner's last event
 --   f                the greatest last number of all erased owners; missing if there are
 --                    none. The events of a new owner are numbered from the next on

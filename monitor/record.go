@@ -1,0 +1,51 @@
+package monitor
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/record"
+)
+
+// data has the fields of a monitor that are not of record.Record.
+type data struct {
+	Accounts     []Account
+	FilterTypes  []FilterType  `json:",omitempty"`
+	PollInterval time.Duration `json:",omitzero"`
+	Weight       float64       `json:",omitzero"`
+	WebhookURL   string        `json:",omitzero"`
+	WebhookID    string        `json:",omitzero"`
+	PausedFor    string        `json:",omitzero"` // the StatusReason of a paused monitor
+	ResumedAt    time.Time     `json:",omitzero"`
+}
+
+// Record returns the form in which a monitor is stored, without its price. The StatusReason of an
+// active monitor is not in it: that is the record's Note.
+func (m Monitor) Record() (record.Record, error) {
+	d := data{m.Accounts, m.FilterTypes, m.PollInterval, m.Weight, m.WebhookURL, m.WebhookID, "", m.ResumedAt}
+	if m.Status == Paused {
+		d.PausedFor = m.StatusReason
+	}
+	b, err := json.Marshal(d)
+	if err != nil {
+		return record.Record{}, fmt.Errorf("monitor: cannot encode %s: %w", m.ID, err)
+	}
+	return record.Record{Key: record.Key{Kind: record.Monitor, ID: m.ID}, Owner: m.Owner, Name: m.Name, Status: string(m.Status),
+		Size: int64(len(m.Accounts)), Version: m.Version, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, Data: b}, nil
+}
+
+// FromRecord returns a stored monitor.
+func FromRecord(r record.Record) (Monitor, error) {
+	var d data
+	if err := json.Unmarshal(r.Data, &d); err != nil {
+		return Monitor{}, fmt.Errorf("monitor: cannot decode %s: %w", r.ID, err)
+	}
+	m := Monitor{ID: r.ID, Owner: r.Owner, Name: r.Name, Accounts: d.Accounts, FilterTypes: d.FilterTypes, PollInterval: d.PollInterval, Weight: d.Weight,
+		WebhookURL: d.WebhookURL, WebhookID: d.WebhookID, WebhookSecretSet: d.WebhookURL != "", Status: Status(r.Status), StatusReason: d.PausedFor,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ResumedAt: d.ResumedAt, Version: r.Version}
+	if m.Status == Active {
+		m.StatusReason = r.Note
+	}
+	return m, nil
+}

@@ -1,0 +1,166 @@
+package memory
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/streamwatch/streamwatch/record"
+)
+
+// effect is what a change does to the records.
+type effect struct {
+	deleted []*recordRow // children included
+	put     []putRecord
+	sums    map[sumKey]sum // differences
+}
+
+type putRecord struct {
+	row *recordRow // nil for a new record
+	rec *record.Record
+}
+
+// find returns the row of a reference, or record.ErrNotFound or record.ErrConflict.
+func (t *recordTable) find(ref record.Ref) (*recordRow, error) {
+	r := t.byKey[ref.Key]
+	if r == nil {
+		return nil, record.ErrNotFound
+	}
+	return r, matches(r.rec, ref)
+}
+
+func matches(r *record.Record, ref record.Ref) error {
+	switch {
+	case r.Owner != ref.Owner:
+		return record.ErrNotFound
+	case ref.Version != 0 && ref.Version != r.Version:
+		return record.ErrConflict
+	}
+	return nil
+}
+
+// check returns the effect of a change, or the error for which it cannot be made. It changes
+// nothing.
+func (t *recordTable) check(c *record.Change, now time.Time) (*effect, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	for i := range c.Put {
+		if t.refused(c.Put[i].Owner, now) {
+			return nil, &record.Error{Key: c.Put[i].Key, Err: record.ErrGone}
+		}
+	}
+	e := &effect{sums: make(map[sumKey]sum)}
+	freed := make(map[*recordRow]bool)           // rows whose names are free: deleted or replaced
+	after := make(map[record.Key]*record.Record) // by key: put, or nil for deleted
+	remove := func(r *recordRow) {
+		if _, done := after[r.rec.Key]; !done {
+			after[r.rec.Key], freed[r] = nil, true
+			e.deleted = append(e.deleted, r)
+			e.count(r.rec, -1)
+		}
+	}
+	for _, ref := range c.Delete {
+		r, err := t.find(ref)
+		if err != nil {
+			return nil, &record.Error{Key: ref.Key, Err: err}
+		}
+		remove(r)
+		for _, child := range t.children[ref.Key] {
+			if child.rec.Owner == ref.Owner {
+				remove(child)
+			}
+		}
+	}
+	var taken record.Key // the first record whose id, name or lookup is taken
+	for i := range c.Put {
+		p := &c.Put[i]
+		row := t.byKey[p.Key]
+		if _, deleted := after[p.Key]; deleted {
+			row = nil
+		}
+		switch {
+		case p.Version == 0 && row != nil:
+			taken = p.Key
+			continue
+		case p.Version == 0:
+		case row == nil:
+			return nil, &record.Error{Key: p.Key, Err: record.ErrNotFound}
+		default:
+			if err := matches(row.rec, p.Ref()); err != nil {
+				return nil, &record.Error{Key: p.Key, Err: err}
+			}
+		}
+		rec := *p
+		rec.Version, rec.Note, rec.Data = p.Version+1, "", bytes.Clone(p.Data)
+		if row != nil {
+			freed[row] = true
+			rec.Parent, rec.CreatedAt, rec.Note = row.rec.Parent, row.rec.CreatedAt, row.rec.Note
+			e.count(row.rec, -1)
+		}
+		e.count(&rec, 1)
+		after[p.Key] = &rec
+		e.put = append(e.put, putRecord{row, &rec})
+	}
+	for _, ref := range c.Need {
+		r, changed := after[ref.Key]
+		if row := t.byKey[ref.Key]; !changed && row != nil {
+			r = row.rec
+		}
+		err := record.ErrNotFound
+		if r != nil {
+			err = matches(r, ref)
+		}
+		if err != nil {
+			return nil, &record.Error{Key: ref.Key, Err: err}
+		}
+	}
+	names, lookups := make(map[recordName]bool), make(map[record.Key]bool)
+	for _, p := range e.put {
+		name, lookup := nameOf(p.rec), lookupOf(p.rec)
+		if r := t.byName[name]; r != nil && !freed[r] || p.rec.Name != "" && names[name] {
+			taken = p.rec.Key
+		}
+		if r := t.byLookup[lookup]; r != nil && !freed[r] || p.rec.Lookup != "" && lookups[lookup] {
+			taken = p.rec.Key
+		}
+		names[name], lookups[lookup] = true, true
+	}
+	if !taken.IsZero() {
+		return nil, &record.Error{Key: taken, Err: record.ErrDuplicate}
+	}
+	for _, l := range c.Limits {
+		var have int64
+		for _, kind := range l.Kinds {
+			k := sumKey{l.Owner, kind, l.Parent, l.Status}
+			have += t.sums[k][l.Of] + e.sums[k][l.Of]
+		}
+		if have > l.Max {
+			return nil, &record.LimitError{Limit: l, Have: have}
+		}
+	}
+	return e, nil
+}
+
+// count adds a record to the sums that it is part of, or subtracts it.
+func (e *effect) count(r *record.Record, sign int64) {
+	add := func(parent record.Key, status string) {
+		k := sumKey{r.Owner, r.Kind, parent, status}
+		d := e.sums[k]
+		d[record.Count] += sign
+		d[record.Size] += sign * r.Size
+		d[record.Price] += sign * r.Price
+		e.sums[k] = d
+	}
+	parents, statuses := []record.Key{{}}, []string{""}
+	if !r.Parent.IsZero() {
+		parents = append(parents, r.Parent)
+	}
+	if r.Status != "" {
+		statuses = append(statuses, r.Status)
+	}
+	for _, p := range parents {
+		for _, s := range statuses {
+			add(p, s)
+		}
+	}
+}

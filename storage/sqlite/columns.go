@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Times are stored as Unix nanoseconds. SQL can compare them, and they lose no precision. They
+// range from 1677 to 2262. A time outside is stored as the nearest end of the range.
+
+var (
+	firstTime = time.Unix(0, math.MinInt64)
+	lastTime  = time.Unix(0, math.MaxInt64)
+)
+
+// nanos returns the value to store for a time in a column that is never NULL. The zero time is
+// the smallest int64.
+func nanos(t time.Time) int64 {
+	switch {
+	case !t.After(firstTime):
+		return math.MinInt64
+	case t.After(lastTime):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
+// optional returns the value to store for a time in other columns: NULL for the zero time.
+func optional(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return nanos(t)
+}
+
+// timeOf returns the time, in UTC, for a value of nanos.
+func timeOf(nanos int64) time.Time {
+	if nanos == math.MinInt64 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos).UTC()
+}
+
+// timeColumn is a destination for a column of times. It stores the time in UTC, or the zero time
+// for NULL.
+type timeColumn struct{ to *time.Time }
+
+// Scan implements sql.Scanner.
+func (c timeColumn) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		*c.to = time.Time{}
+	case int64:
+		*c.to = timeOf(v)
+	default:
+		return fmt.Errorf("sqlite: a time stored as %T: want an integer, Unix nanoseconds", v)
+	}
+	return nil
+}
+
+// readable returns SQL that formats a stored time as RFC 3339 in UTC with milliseconds. The SQL
+// gives NULL for NULL and for times before 1970.
+func readable(column string) string {
+	return fmt.Sprintf("CASE WHEN %[1]s >= 0 THEN strftime('%%Y-%%m-%%dT%%H:%%M:%%S', %[1]s / 1000000000, 'unixepoch') || "+
+		"printf('.%%03dZ', %[1]s / 1000000 %% 1000) END", column)
+}
+
+// jsonColumn is a destination for a column of JSON. It decodes the JSON into the value that to
+// points to; NULL leaves that unchanged.
+type jsonColumn struct{ to any }
+
+// Scan implements sql.Scanner.
+func (c jsonColumn) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(v), c.to)
+	}
+	return fmt.Errorf("sqlite: a document stored as %T: want text", v)
+}
+
+// listJSON encodes a list for jsonColumn or json_each. It returns NULL for an empty list.
+func listJSON[T any](list []T) (any, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	doc, err := json.Marshal(list)
+	return string(doc), wrap(err)
+}

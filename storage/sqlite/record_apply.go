@@ -1,0 +1,256 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	result "modernc.org/sqlite/lib"
+
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/record"
+)
+
+// feedKept is the number of entries of the feed that are kept.
+const feedKept = 10_000
+
+func (rs recordStore) Apply(ctx context.Context, c record.Change) (feed uint64, err error) {
+	if err := c.Validate(); err != nil {
+		return 0, err
+	}
+	err = rs.s.write(ctx, func(t *tx) error {
+		feed, err = (&applying{tx: t, now: rs.s.opts.Now()}).all(&c)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return feed, nil
+}
+
+// applying is one call of Apply. It makes the change step by step. At the first error the
+// transaction undoes it. Constraints of the table find duplicates, and its triggers keep the sums
+// for the limits.
+type applying struct {
+	*tx
+	now  time.Time
+	feed []any // kind, id and owner of each entry
+}
+
+func (a *applying) all(c *record.Change) (feed uint64, err error) {
+	for _, step := range []func(*record.Change) error{a.refuseGone, a.delete, a.put, a.limit, a.note, a.gone} {
+		if err := step(c); err != nil {
+			return 0, err
+		}
+	}
+	return a.number()
+}
+
+func (a *applying) refuseGone(c *record.Change) error {
+	gone, err := refusedOwners(a, a.now)
+	if err != nil {
+		return err
+	}
+	for i := range c.Put {
+		if gone.has(c.Put[i].Owner) {
+			return &record.Error{Key: c.Put[i].Key, Err: record.ErrGone}
+		}
+	}
+	return nil
+}
+
+// refused has the owners that are refused, by record.OwnerID: see record.Gone. They are few at a
+// time.
+type refused map[string]bool
+
+func (r refused) has(owner string) bool { return len(r) > 0 && r[record.OwnerID(owner)] }
+
+func refusedOwners(a querier, now time.Time) (refused, error) {
+	list := make(refused)
+	err := each(a, `SELECT owner_id FROM gone WHERE until > ?`, []any{nanos(now)}, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		list[id] = true
+		return wrap(err)
+	})
+	return list, err
+}
+
+// expect returns an error unless the records are there, their owners' and of the versions.
+func (a *applying) expect(refs ...record.Ref) error {
+	for _, ref := range refs {
+		var version int64
+		found, err := one(a, `SELECT version FROM records WHERE `+byKey, []any{string(ref.Kind), ref.ID, ref.Owner}, &version)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return &record.Error{Key: ref.Key, Err: record.ErrNotFound}
+		case ref.Version != 0 && ref.Version != version:
+			return &record.Error{Key: ref.Key, Err: record.ErrConflict}
+		}
+	}
+	return nil
+}
+
+// delete deletes records and their children. Some may be gone already, with their parents.
+func (a *applying) delete(c *record.Change) error {
+	if err := a.expect(c.Delete...); err != nil {
+		return err
+	}
+	for _, ref := range c.Delete {
+		for _, which := range []string{byKey, ofParent + ` AND owner = ?`} {
+			var deleted []record.Key
+			err := each(a, `DELETE FROM records WHERE `+which+` RETURNING kind, id`, []any{string(ref.Kind), ref.ID, ref.Owner}, func(rows *sql.Rows) error {
+				var k record.Key
+				err := rows.Scan(&k.Kind, &k.ID)
+				deleted = append(deleted, k)
+				return wrap(err)
+			})
+			if err != nil {
+				return err
+			}
+			for _, k := range deleted {
+				if err := a.deleted(k, ref.Owner); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// deleted removes what ends with a record.
+func (a *applying) deleted(k record.Key, owner string) error {
+	crashpoint.Hit("sqlite.record.deleted")
+	a.feed = append(a.feed, string(k.Kind), k.ID, owner)
+	switch k.Kind {
+	case record.Monitor, record.Rule:
+		return a.exec(`DELETE FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`, owner, string(k.Kind), k.ID)
+	case record.Endpoint:
+		return a.endDeliveries(k.ID)
+	}
+	return nil
+}
+
+// endDeliveries ends the replay and the open deliveries of a deleted endpoint.
+func (a *applying) endDeliveries(endpointID string) error {
+	if err := a.exec(`DELETE FROM replays WHERE endpoint_id = ?`, endpointID); err != nil {
+		return err
+	}
+	// An event has at most one delivery to an endpoint.
+	err := a.exec(`INSERT INTO settled (event, settled_at) SELECT ended.event, ?1 FROM deliveries ended
+		WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
+			WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(a.now), endpointID)
+	if err != nil {
+		return err
+	}
+	crashpoint.Hit("sqlite.endpoint.settled")
+	return a.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL, endpoint_deleted = 1
+		WHERE endpoint_id = ? AND due_at IS NOT NULL`, endpointID)
+}
+
+// put stores the records, at first without the names that are new to them, because records may
+// swap their names.
+func (a *applying) put(c *record.Change) error {
+	var taken error
+	for i := range c.Put {
+		p := &c.Put[i]
+		n, err := a.putOne(p)
+		switch {
+		case err != nil:
+			return err
+		case n == 0 && p.Version != 0:
+			return a.expect(p.Ref())
+		case n == 0 && taken == nil:
+			taken = &record.Error{Key: p.Key, Err: record.ErrDuplicate}
+		}
+		a.feed = append(a.feed, string(p.Kind), p.ID, p.Owner)
+		crashpoint.Hit("sqlite.record.put")
+	}
+	if err := a.expect(c.Need...); err != nil {
+		return err
+	}
+	if taken != nil {
+		return taken
+	}
+	for i := range c.Put {
+		p := &c.Put[i]
+		err := a.exec(`UPDATE records SET name = nullif(?3, ''), lookup = nullif(?4, '')
+			WHERE kind = ?1 AND id = ?2 AND (name IS NOT nullif(?3, '') OR lookup IS NOT nullif(?4, ''))`, string(p.Kind), p.ID, p.Name, p.Lookup)
+		if hasCode(err, result.SQLITE_CONSTRAINT) {
+			return &record.Error{Key: p.Key, Err: record.ErrDuplicate}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putOne returns 0 if the record to replace is not there or the one to create is.
+func (a *applying) putOne(p *record.Record) (changed int64, err error) {
+	if p.Version == 0 {
+		return a.change(`INSERT INTO records (kind, id, owner, parent_kind, parent, status, size, price, version, created_at, updated_at, data)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) ON CONFLICT DO NOTHING`, string(p.Kind), p.ID, p.Owner, string(p.Parent.Kind), p.Parent.ID,
+			p.Status, p.Size, p.Price, optional(p.CreatedAt), optional(p.UpdatedAt), p.Data)
+	}
+	return a.change(`UPDATE records SET name = CASE WHEN name IS ? THEN name END, lookup = CASE WHEN lookup IS ? THEN lookup END,
+		status = ?, size = ?, price = ?, version = version + 1, updated_at = ?, data = ?
+		WHERE kind = ? AND id = ? AND owner = ? AND version = ?`, p.Name, p.Lookup,
+		p.Status, p.Size, p.Price, optional(p.UpdatedAt), p.Data, string(p.Kind), p.ID, p.Owner, p.Version)
+}
+
+func (a *applying) limit(c *record.Change) error {
+	for _, l := range c.Limits {
+		var have int64
+		for _, kind := range l.Kinds {
+			sum, err := sumRecords(a, l.Of, &record.Query{Owner: l.Owner, Kind: kind, Parent: l.Parent, Status: l.Status})
+			if err != nil {
+				return err
+			}
+			have += sum
+		}
+		if have > l.Max {
+			return &record.LimitError{Limit: l, Have: have}
+		}
+	}
+	return nil
+}
+
+func (a *applying) note(c *record.Change) error {
+	for _, n := range c.Notes {
+		err := a.exec(`UPDATE records SET note = ? WHERE kind = ? AND id = ? AND owner = ? AND ? IN (0, version)`,
+			n.Text, string(n.Kind), n.ID, n.Owner, n.Version)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *applying) gone(c *record.Change) error {
+	if c.Gone == nil {
+		return nil
+	}
+	id := record.OwnerID(c.Gone.Owner)
+	a.feed = append(a.feed, string(record.Owner), id, "")
+	if err := a.exec(`REPLACE INTO gone (owner_id, until) VALUES (?, ?)`, id, nanos(c.Gone.Until)); err != nil {
+		return err
+	}
+	return a.exec(`DELETE FROM gone WHERE until <= ?`, nanos(a.now)) // the zero time is one of these
+}
+
+// number adds the change to the feed, and returns the number of its last entry.
+func (a *applying) number() (last uint64, err error) {
+	if len(a.feed) == 0 {
+		return 0, nil
+	}
+	if err := a.execRows(`INSERT OR FAIL INTO feed (kind, id, owner) VALUES {rows}`, 3, a.feed); err != nil {
+		return 0, err
+	}
+	if _, err := one(a, `SELECT max(n) FROM feed`, nil, &last); err != nil {
+		return 0, err
+	}
+	return last, a.exec(`DELETE FROM feed WHERE n <= ?`, int64(last)-feedKept)
+}

@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamwatch/streamwatch/record"
+)
+
+// stateStore implements record.State.
+type stateStore struct{ s *Store }
+
+func (ss stateStore) Get(ctx context.Context, n record.Name) (v record.Value, err error) {
+	err = ss.s.read(ctx, func(r *snapshot) error {
+		v, err = valueOf(r, n, ss.s.opts.Now())
+		if err == nil && v.Version == 0 {
+			err = record.ErrNotFound
+		}
+		return err
+	})
+	return v, err
+}
+
+// valueOf returns a value, with version 0 if there is none.
+func valueOf(a querier, n record.Name, now time.Time) (v record.Value, err error) {
+	_, err = one(a, `SELECT version, data FROM state WHERE space = ? AND owner = ? AND id = ? AND (expires_at IS NULL OR expires_at > ?)`,
+		[]any{n.Space, n.Owner, n.ID, nanos(now)}, &v.Version, &v.Data)
+	return v, err
+}
+
+func (ss stateStore) Swap(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (next uint64, err error) {
+	err = ss.s.write(ctx, func(t *tx) error {
+		next, err = swap(t, n, version, value, ttl, ss.s.opts.Now())
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return next, nil
+}
+
+func swap(t *tx, n record.Name, version uint64, value []byte, ttl time.Duration, now time.Time) (next uint64, err error) {
+	var expires any
+	if ttl != 0 {
+		gone, err := refusedOwners(t, now)
+		if err != nil {
+			return 0, err
+		}
+		if gone.has(n.Owner) {
+			return 0, record.ErrGone
+		}
+		expires = nanos(now.Add(ttl))
+	}
+	had, err := valueOf(t, n, now)
+	if err != nil {
+		return 0, err
+	}
+	if had.Version != version {
+		return 0, record.ErrConflict
+	}
+	// Always a new row, because its number is the version.
+	err = t.exec(`DELETE FROM state WHERE space = ? AND owner = ? AND id = ?`, n.Space, n.Owner, n.ID)
+	if err != nil || len(value) == 0 {
+		return 0, err
+	}
+	_, err = one(t, `INSERT INTO state (space, owner, id, expires_at, data) VALUES (?, ?, ?, ?, ?) RETURNING version`,
+		[]any{n.Space, n.Owner, n.ID, expires, value}, &next)
+	if err != nil || ttl == 0 {
+		return next, err
+	}
+	return next, boundState(t, n.Owner, now)
+}
+
+// boundState removes some values whose ttl is over, then the oldest ones with a ttl until the
+// bounds are met.
+func boundState(t *tx, owner string, now time.Time) error {
+	err := t.exec(`DELETE FROM state WHERE version IN (SELECT version FROM state WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`, nanos(now), removeStep)
+	if err != nil {
+		return err
+	}
+	err = t.exec(`DELETE FROM state WHERE owner = ?1 AND expires_at IS NOT NULL AND version <= (
+		SELECT version FROM state WHERE owner = ?1 AND expires_at IS NOT NULL ORDER BY version DESC LIMIT 1 OFFSET ?2)`, owner, record.MaxValuesOf)
+	for err == nil {
+		var count, bytes int
+		_, err = one(t, `SELECT state_values, state_bytes FROM totals`, nil, &count, &bytes)
+		if err != nil || count <= record.MaxValues && bytes <= record.MaxValueBytes {
+			return err
+		}
+		err = t.exec(`DELETE FROM state WHERE version = (SELECT version FROM state WHERE expires_at IS NOT NULL ORDER BY version LIMIT 1)`)
+	}
+	return err
+}
