@@ -75,9 +75,9 @@ func (r *records) newManagers(c *Config, store storage.Store, stored *endpoints.
 func (r *records) follow(ctx context.Context, entry record.Entry) error {
 	switch entry.Kind {
 	case record.Monitor:
-		return ignoreEnd(r.monitors.Follow(ctx, entry.Owner, entry.ID))
+		return ignoreEnd(r.monitors.Follow(ctx, entry))
 	case record.Rule:
-		return ignoreEnd(r.rules.Follow(ctx, entry.Owner, entry.ID))
+		return ignoreEnd(r.rules.Follow(ctx, entry))
 	case record.Endpoint:
 		return r.dispatcher.Follow(ctx, entry.Owner, entry.ID)
 	case record.Owner: // is being erased: what is stored of it is about to go

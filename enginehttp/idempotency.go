@@ -97,20 +97,18 @@ func (r *repeat) begin() (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var failed error // of the Swap before, which may have been made
+	var failed error
 	for {
-		v, err := state.Get(r.ctx, r.named)
-		if errors.Is(err, record.ErrNotFound) && failed == nil {
-			r.version, failed = state.Swap(r.ctx, r.named, 0, mine, r.h.opts.Timeout+leaseGrace)
-			switch {
-			case failed == nil:
-				return nil, nil
-			case errors.Is(failed, record.ErrGone):
-				return nil, failed
-			case errors.Is(failed, record.ErrConflict): // another repetition was faster
-				failed = nil
-			}
-			continue
+		r.version, failed = state.Swap(r.ctx, r.named, 0, mine, r.h.opts.Timeout+leaseGrace)
+		if failed == nil || errors.Is(failed, record.ErrGone) {
+			return nil, failed
+		}
+		v, err := state.Get(r.ctx, r.named) // whether another was faster, or the Swap was made
+		if errors.Is(err, record.ErrNotFound) && errors.Is(failed, record.ErrConflict) {
+			continue // it has ended meanwhile
+		}
+		if errors.Is(err, record.ErrNotFound) {
+			return nil, failed
 		}
 		if err != nil {
 			return nil, errors.Join(failed, err)

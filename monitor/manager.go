@@ -136,10 +136,10 @@ func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 	return m.control.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
 }
 
-// Follow reads a monitor from the store and passes it to the Tracker. Call it when the monitor may
+// Follow reads the monitor of an entry from the store and passes it to the Tracker. Call it when the monitor may
 // have been changed or deleted. Follow, Reread and End are called one at a time.
-func (m *Manager) Follow(ctx context.Context, owner, id string) error {
-	return m.control.Follow(ctx, owner, id)
+func (m *Manager) Follow(ctx context.Context, e record.Entry) error {
+	return m.control.Follow(ctx, e)
 }
 
 // Reread passes all active monitors to the Tracker, and removes all others from it. It clears the

@@ -75,8 +75,8 @@ type Store interface {
 	// exactly once. fn must not call the store.
 	Scan(ctx context.Context, k Kind, fn func(Record) error) error
 	// Apply makes a change whole or not at all. It adds an entry to the feed for each record
-	// that was put or deleted, and for Gone, and returns the number of the last entry, 0 if
-	// there was none. An error about a record is an *Error, one of a limit a *LimitError.
+	// that was deleted or put, in that order and that of Change, and for Gone, and returns the
+	// number of the last entry, 0 if there was none. An error about a record is an *Error, one of a limit a *LimitError.
 	Apply(ctx context.Context, c Change) (feed uint64, err error)
 	// Since returns up to limit entries with numbers above after, in order, and the number of
 	// the last entry of all. It returns ErrTooOld, also with the last number, if entries

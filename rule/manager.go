@@ -120,10 +120,10 @@ func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
 	return m.control.Each(ctx, fn)
 }
 
-// Follow reads a rule from the store and passes it to the Tracker. Call it when the rule may have
+// Follow reads the rule of an entry from the store and passes it to the Tracker. Call it when the rule may have
 // been changed or deleted. Follow, Reread and End are called one at a time.
-func (m *Manager) Follow(ctx context.Context, owner, id string) error {
-	return m.control.Follow(ctx, owner, id)
+func (m *Manager) Follow(ctx context.Context, e record.Entry) error {
+	return m.control.Follow(ctx, e)
 }
 
 // Reread passes all active rules to the Tracker, and removes all others from it. It clears the

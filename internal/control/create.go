@@ -45,10 +45,16 @@ func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, s
 	if err != nil {
 		return none, "", err
 	}
-	if err := m.apply(ctx, c, limits); err != nil {
+	feed, err := m.apply(ctx, c, limits)
+	if err != nil {
 		return none, "", err
 	}
 	*h.Version = 1
+	if feed != 0 { // Follow need not read the record
+		n := feed - uint64(len(c.Put)-1)
+		m.created.Store(n, r)
+		defer m.created.Delete(n)
+	}
 	if err := m.applied(ctx, *h.Owner, *h.ID); err != nil { // the follower tries again
 		m.cfg.Logger.Error("cannot start a new record: trying again", string(m.kind.Kind), *h.ID, "error", err)
 	}

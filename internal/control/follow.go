@@ -33,12 +33,15 @@ func (t *tracked) all() map[string]string {
 	return maps.Clone(t.owners)
 }
 
-// Follow reads a record from the store and makes the tracker track or untrack it accordingly.
-// Follow and Reread are called one at a time.
-func (m *Manager[R, P]) Follow(ctx context.Context, owner, id string) error {
-	r, err := m.Get(ctx, owner, id, 0)
+// Follow reads the record of an entry from the store and makes the tracker track or untrack it
+// accordingly. Follow and Reread are called one at a time.
+func (m *Manager[R, P]) Follow(ctx context.Context, e record.Entry) error {
+	if r, ok := m.created.Load(e.N); ok {
+		return m.track(ctx, r.(R), Start{})
+	}
+	r, err := m.Get(ctx, e.Owner, e.ID, 0)
 	if errors.Is(err, m.kind.ErrNotFound) {
-		return m.untrack(ctx, id)
+		return m.untrack(ctx, e.ID)
 	}
 	if err != nil {
 		return err

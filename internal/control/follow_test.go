@@ -44,7 +44,7 @@ func TestFollow(t *testing.T) {
 				it := d.create(t, nil)
 				d.elsewhere(t, it.ID, tt.words, tt.status)
 				d.failing[it.ID], d.stuck = tt.track, tt.untrack
-				if err := d.Follow(t.Context(), "acme", it.ID); !errors.Is(err, tt.want) {
+				if err := d.Follow(t.Context(), entry(it.ID)); !errors.Is(err, tt.want) {
 					t.Errorf("error %v, want %v", err, tt.want)
 				}
 				if got := d.isTracked(it.ID); got != tt.tracked || got && tt.want == nil && d.tracked[it.ID].Words != tt.words {
@@ -60,7 +60,7 @@ func TestFollow(t *testing.T) {
 				delete(d.failing, it.ID)
 				if d.stuck = nil; tt.status == control.Active {
 					d.elsewhere(t, it.ID, "@jaxa", control.Active)
-					if err := d.Follow(t.Context(), "acme", it.ID); err != nil || d.tracked[it.ID].Words != "@jaxa" {
+					if err := d.Follow(t.Context(), entry(it.ID)); err != nil || d.tracked[it.ID].Words != "@jaxa" {
 						t.Errorf("fixed: %v, tracked %+v", err, d.tracked[it.ID])
 					}
 					synctest.Wait()
@@ -74,7 +74,7 @@ func TestFollow(t *testing.T) {
 	d := newDesk(t, nil)
 	it := d.create(t, nil)
 	d.store.get = func(record.Key) error { return errDown }
-	if err := d.Follow(t.Context(), "acme", it.ID); !errors.Is(err, errDown) || !d.isTracked(it.ID) {
+	if err := d.Follow(t.Context(), entry(it.ID)); !errors.Is(err, errDown) || !d.isTracked(it.ID) {
 		t.Errorf("while the store is down: %v, tracked %t", err, d.isTracked(it.ID))
 	}
 }
@@ -111,7 +111,7 @@ func TestReread(t *testing.T) {
 			d.Report("acme", ids[name], "@esa", errors.New("protected"))
 		}
 		d.failing[ids["refused"]] = invalid.Refused(errors.New("no searcher"))
-		if err := d.Follow(t.Context(), "acme", ids["refused"]); err != nil {
+		if err := d.Follow(t.Context(), entry(ids["refused"])); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -331,7 +331,7 @@ func TestManagerWithAFollower(t *testing.T) {
 				if e.Kind == record.Owner {
 					return d.End(ctx, func(owner string) bool { return record.OwnerID(owner) == e.ID })
 				}
-				return d.Follow(ctx, e.Owner, e.ID)
+				return d.Follow(ctx, e)
 			},
 			Reread: func(ctx context.Context) error {
 				return d.Manager.Reread(ctx, control.Start{}, func(item) bool { return false })

@@ -315,6 +315,9 @@ func (s *spy) put(t *testing.T, k record.Key, version int64) {
 
 func monitorKey(id string) record.Key { return record.Key{Kind: record.Monitor, ID: id} }
 
+// entry is an entry of the feed for a record of acme.
+func entry(id string) record.Entry { return record.Entry{Key: monitorKey(id), Owner: "acme"} }
+
 // pass lets time go by.
 func pass(d time.Duration) {
 	<-time.After(d)

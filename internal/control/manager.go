@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
@@ -36,6 +37,7 @@ type Manager[R, P any] struct {
 	kind     Kind[R, P]
 	troubles troubles
 	tracked  tracked
+	created  sync.Map // number of the entry in the feed → the R created with it
 }
 
 // New returns a manager. It starts nothing: see Run.
@@ -54,7 +56,7 @@ func New[R, P any](cfg Config[R, P]) *Manager[R, P] {
 	}
 	m := &Manager[R, P]{cfg: cfg, kind: cfg.Kind, troubles: newTroubles()}
 	if cfg.Applied == nil {
-		m.cfg.Applied = func(ctx context.Context, owner string, k record.Key) error { return m.Follow(ctx, owner, k.ID) }
+		m.cfg.Applied = func(ctx context.Context, owner string, k record.Key) error { return m.Follow(ctx, record.Entry{Key: k, Owner: owner}) }
 	}
 	return m
 }
@@ -135,19 +137,20 @@ func (m *Manager[R, P]) Delete(ctx context.Context, owner, id string, version in
 		return err
 	}
 	c := record.Change{Delete: []record.Ref{{Key: m.key(id), Owner: owner, Version: version}}}
-	if err := m.apply(ctx, c, nil); err != nil {
+	if _, err := m.apply(ctx, c, nil); err != nil {
 		return err
 	}
 	return m.applied(ctx, owner, id)
 }
 
-// apply makes a change and returns its error with the manager's names.
-func (m *Manager[R, P]) apply(ctx context.Context, c record.Change, limits []Limit) error {
+// apply makes a change and returns the number of its last entry in the feed, see Apply, or an error
+// with the manager's names.
+func (m *Manager[R, P]) apply(ctx context.Context, c record.Change, limits []Limit) (feed uint64, err error) {
 	for _, l := range limits {
 		c.Limits = append(c.Limits, l.Limit)
 	}
-	_, err := Apply(ctx, m.cfg.Records, c)
-	return m.named(err, limits)
+	feed, err = Apply(ctx, m.cfg.Records, c)
+	return feed, m.named(err, limits)
 }
 
 // named returns the manager's error for one of the store.

@@ -150,7 +150,7 @@ func (m *Manager[R, P]) editOnce(ctx context.Context, old R, q Request,
 	if err != nil {
 		return r, "", err
 	}
-	if err := m.apply(ctx, c, limits); err != nil {
+	if _, err := m.apply(ctx, c, limits); err != nil {
 		return r, "", err
 	}
 	*h.Version++

@@ -21,6 +21,9 @@ func recordFeedCases() []storeCase {
 			expect(t, fmt.Sprint(len(list), last), "0 0", "the feed of an empty store is empty")
 			m, e := newMonitor("acme", "m"), newEndpoint("acme", "m", "e")
 			expect(t, t.put(m, e), 2, "Apply has to return the number of its last entry")
+			list, _, err = t.store.Ports().Records.Since(t.Context(), 0, 10)
+			t.ok(err, "Since")
+			expect(t, fmt.Sprint(list), "[{1 {monitor m} acme} {2 {endpoint e} acme}]", "the entries of a change come in its order")
 			m.Version = 1
 			expect(t, t.put(m), 3, "an update has an entry")
 			t.apply(record.Change{Gone: &record.Gone{Owner: "globex", Until: t.at(3600)}})
