@@ -56,7 +56,9 @@ func New[R, P any](cfg Config[R, P]) *Manager[R, P] {
 	}
 	m := &Manager[R, P]{cfg: cfg, kind: cfg.Kind, troubles: newTroubles()}
 	if cfg.Applied == nil {
-		m.cfg.Applied = func(ctx context.Context, owner string, k record.Key) error { return m.Follow(ctx, record.Entry{Key: k, Owner: owner}) }
+		m.cfg.Applied = func(ctx context.Context, owner string, k record.Key) error {
+			return m.Follow(ctx, record.Entry{Key: k, Owner: owner})
+		}
 	}
 	return m
 }
