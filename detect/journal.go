@@ -59,8 +59,8 @@ type Batch struct {
 	// Fence is the fence of the committing engine in its fleet. If the fence of one batch is not
 	// the current one of its term, the whole Commit fails with fleet.ErrFenced. A batch without a
 	// fence makes Commit fail with fleet.ErrShared while the store has a term with a valid lease.
-	// Otherwise Commit ends the remaining terms. Stores that do not implement storage.Sharing
-	// ignore Fence and Lanes.
+	// Otherwise Commit ends the remaining terms. Stores without fleet.Members ignore Fence and
+	// Lanes.
 	Fence fleet.Fence
 	// Lanes are the parts whose endpoints the committing engine sends to, by fleet.PartOf of their
 	// ids; nil means all. Deliveries to other endpoints are due at CommittedAt instead of

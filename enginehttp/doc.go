@@ -58,15 +58,14 @@
 // the earlier answer, or 409 while the earlier request is in progress. 2xx answers are kept
 // for 24 hours: the newest 1,000 of each owner, and at most 10,000 or 64 MiB in total.
 //
-// The answers are in the engine's store (streamwatch.Engine.Answers). So a repetition may
-// reach any node of a fleet, or come after a restart. If the process dies during a request,
+// The answers are in the engine's store (storage.Ports.State). So a repetition may reach any
+// node of a fleet, or come after a restart. If the process dies during a request,
 // its Idempotency-Key can be used again 10 s after Options.Timeout. Changes that the request
 // has made are not undone.
 //
 // Stored answers are encrypted with a key derived from the request and its Idempotency-Key.
 // If the Idempotency-Key is random, such as a UUID, nobody can decrypt an answer with
-// the store alone. If the store is not a storage.Keyed, answers are in the process's memory.
-// They are lost at a restart, and other processes with the same store do not have them.
+// the store alone.
 //
 // # Errors
 //

@@ -1,5 +1,5 @@
-// Package fleet defines the ports through which several engines share a store. storage.Sharing
-// joins the ports; an engine with Config.Fleet uses them.
+// Package fleet defines the ports through which several engines share a store, two fields of
+// storage.Ports; an engine with Config.Fleet uses them.
 //
 // Engines that share a store are nodes of a fleet. They need no connection to each other:
 // the store says which node has which parts, and refuses the writes of a node that has lost
@@ -22,6 +22,5 @@
 // node asks for its share, and gives back parts beyond it.
 //
 // Signals are hints that another node has changed something. Each hint saves a node the wait for
-// its next look at the store, and may be lost. Answers keeps the answers to requests: a repeated
-// request is carried out only once, whichever node it reaches.
+// its next look at the store, and may be lost.
 package fleet
