@@ -2,249 +2,91 @@ package streamwatch_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
-	"github.com/streamwatch/streamwatch/deliver/webhook"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/check"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
-	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// rowsOf returns all rows of a SQLite file, as text.
-func rowsOf(t *testing.T, path string) string {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	var all strings.Builder
-	for _, table := range read(t, db, "SELECT name FROM sqlite_schema WHERE type = 'table'") {
-		for _, row := range read(t, db, "SELECT * FROM "+table[0].String) {
-			fmt.Fprintln(&all, row)
-		}
-	}
-	return all.String()
-}
-
-// read returns the rows that a query selects, with each column as text.
-func read(t *testing.T, db *sql.DB, query string) (list [][]sql.NullString) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rows.Next() {
-		row, to := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range row {
-			to[i] = &row[i]
-		}
-		if err := rows.Scan(to...); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, row)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
-// After Erase no row has anything of the owner, and another owner, who watches one of its
-// accounts, misses nothing.
-func TestEraseLeavesNoRow(t *testing.T) {
+// What an owner has alone is gone after Erase, cursors included, and other owners miss nothing. An
+// Erase that fails is made again. While it runs and for an hour after it nothing is made for the
+// owner; then the name is free, and its numbers go on, so a WebSocket client of before misses nothing.
+func TestErase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "streams.db")
-		store, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer store.Close(context.Background())
-		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"sharedaccount", "hiddenaccount", "wantedaccount"}})
+		p, store := platformOf("nasa", "esa", "jaxa"), newTapped()
 		var in inbox
-		refuse := roundTripFunc(func(r *http.Request) (*http.Response, error) { // deliveries stay open
-			return &http.Response{StatusCode: 503, Header: http.Header{}, Body: http.NoBody}, nil
-		})
-		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store, OnEvent: in.handle, Webhook: webhook.Config{Transport: refuse}})
-		keys, err := apikey.NewManager(apikey.Config{Records: store.Ports().Records})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := keys.Issue(t.Context(), apikey.IssueRequest{Owner: "gone-customer", Name: "key-of-the-customer"}); err != nil {
-			t.Fatal(err)
-		}
-		create(t, e, monitor.CreateRequest{Owner: "gone-customer", Name: "their-monitor", Usernames: []string{"sharedaccount", "hiddenaccount"}, PollInterval: time.Second,
-			WebhookURL: "https://hooks.example.com/their-hook", WebhookSecret: "their-secret-of-some-length"})
-		if _, err := e.Rules().Create(t.Context(), rule.CreateRequest{Owner: "gone-customer", Tag: "their-rule", Query: "words-of-their-query", Interval: time.Second}); err != nil {
-			t.Fatal(err)
-		}
-		create(t, e, monitor.CreateRequest{Owner: "stays", Name: "ours", Usernames: []string{"sharedaccount", "wantedaccount"}, PollInterval: time.Second})
-		if err := e.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		pass(3 * time.Second)
-		p.Post("hiddenaccount", "text-that-is-to-be-forgotten")
-		p.Post("sharedaccount", "text-for-both")
-		pass(3 * time.Second)
-
-		words := []string{"gone-customer", "key-of-the-customer", "their-monitor", "hiddenaccount", "their-hook", "their-secret", "their-rule", "words-of-their-query", "text-that-is-to-be-forgotten"}
-		before := rowsOf(t, path)
-		for _, w := range words {
-			if !strings.Contains(before, w) {
-				t.Errorf("%q is in no row before Erase: the test shows nothing", w)
-			}
-		}
-		r, err := e.Erase(t.Context(), "gone-customer")
-		if err != nil {
-			t.Fatal(err)
-		}
-		after := rowsOf(t, path)
-		for _, w := range words {
-			if strings.Contains(after, w) {
-				t.Errorf("%q is in a row after Erase", w)
-			}
-		}
-		if !strings.Contains(after, "wantedaccount") || !strings.Contains(after, "text-for-both") {
-			t.Error("what another owner has is in no row any more")
-		}
-		got := r
-		got.Attempts = 0
-		want := storage.Erased{Monitors: 1, Rules: 1, Endpoints: 1, Keys: 1, Events: 2, Deliveries: 4, Cursors: 2, Changes: 4}
-		if got != want || r.Attempts == 0 {
-			t.Errorf("report %+v, want %+v, and attempts", r, want)
-		}
-
-		p.Post("hiddenaccount", "nobody watches it")
-		last := p.Post("sharedaccount", "after it").ID
-		pass(3 * time.Second)
-		if ids := in.ids(); len(ids) != 4 || ids[3] != last {
-			t.Errorf("OnEvent got %v, want three posts from before and then %s alone", ids, last)
-		}
-		if n := e.Stats().Detect.Targets; n != 2 {
-			t.Errorf("%d accounts are polled after Erase, want 2", n)
-		}
-		again, err := e.Erase(t.Context(), "gone-customer")
-		if err != nil || again != (storage.Erased{}) {
-			t.Errorf("a second Erase: %+v, %v, want that there is nothing", again, err)
-		}
-		if err := e.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// heldEraser is a store whose Sweep waits, or fails as when the process ends.
-type heldEraser struct {
-	*memory.Store
-	reached, goOn chan struct{}
-	fail          error
-}
-
-func (h *heldEraser) Ports() storage.Ports {
-	p := h.Store.Ports()
-	p.Sweeper = h
-	return p
-}
-
-func (h *heldEraser) Sweep(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
-	if h.reached != nil {
-		close(h.reached)
-		<-h.goOn
-		h.reached = nil
-	}
-	if err := h.fail; err != nil {
-		h.fail = nil
-		return storage.Erased{}, err
-	}
-	return h.Store.Sweep(ctx, owner, targets...)
-}
-
-// While an owner is erased and for an hour after it, nothing is made for it. Then the name is free,
-// and its numbers go on, so a WebSocket client of before misses nothing.
-func TestEraseRefusesCreationsMeanwhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &heldEraser{Store: memory.New(memory.Options{}), reached: make(chan struct{}), goOn: make(chan struct{})}
-		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-		var in inbox
-		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store, OnEvent: in.handle})
-		stop := startEngine(t, e)
-		defer stop()
-		watch := monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}, PollInterval: time.Second}
+		e := running(t, streamwatch.Config{Fetcher: p, Store: store, OnEvent: in.handle})
+		watch := monitor.CreateRequest{Owner: owner, Name: "m", Usernames: []string{"nasa", "esa"}, PollInterval: time.Second}
 		create(t, e, watch)
-		pass(2 * time.Second)
-		p.Post("nasa", "one")
-		pass(2 * time.Second)
-
-		reached := store.reached
-		done := make(chan error, 1)
-		go func() {
-			_, err := e.Erase(t.Context(), "acme")
-			done <- err
-		}()
-		<-reached
+		createRule(t, e, rule.CreateRequest{Owner: owner, Tag: "r", Query: "words", Interval: time.Second})
+		stays := create(t, e, monitor.CreateRequest{Owner: "stays", Name: "m", Usernames: []string{"esa", "jaxa"}, PollInterval: time.Second})
+		post := func(text string) {
+			pass(3 * time.Second)
+			p.Post("nasa", text)
+			p.Post("esa", text)
+			pass(3 * time.Second)
+		}
+		post("one")
+		cut := errors.New("cut short")
+		store.failing(cut, "Sweep")
+		if _, err := e.Erase(t.Context(), owner); !errors.Is(err, cut) {
+			t.Fatalf("error = %v, want that of the store", err)
+		}
 		other := watch
-		other.Name = "other"
-		if _, err := e.Monitors().Create(t.Context(), other); !errors.Is(err, streamwatch.ErrErasing) {
-			t.Errorf("a creation during Erase: %v, want ErrErasing", err)
+		store.on(func(_ context.Context, call string) error {
+			if call == "Sweep" {
+				store.on(nil)
+				_, err := e.Monitors().Create(t.Context(), watch)
+				if !errors.Is(err, streamwatch.ErrErasing) {
+					t.Errorf("a creation during Erase: %v, want ErrErasing", err)
+				}
+				other.Owner = "globex"
+				create(t, e, other)
+			}
+			return nil
+		})
+		r, err := e.Erase(t.Context(), owner)
+		if want := (storage.Erased{Monitors: 1, Rules: 1, Events: 2, Deliveries: 2, Cursors: 2, Changes: 2, Attempts: 2}); err != nil || r != want {
+			t.Errorf("report %+v, %v; want %+v", r, err, want)
 		}
-		other.Owner = "globex"
-		create(t, e, other)
-		close(store.goOn)
-		if err := <-done; err != nil {
-			t.Fatal(err)
+		if again, err := e.Erase(t.Context(), owner); err != nil || again != (storage.Erased{}) {
+			t.Errorf("once more: %+v, %v, want that there is nothing", again, err)
 		}
-
 		if _, err := e.Monitors().Create(t.Context(), watch); !errors.Is(err, streamwatch.ErrErasing) {
 			t.Errorf("a creation after Erase: %v, want ErrErasing", err)
 		}
+		if s := e.Stats().Detect; s.Targets != 3 || s.Queries.Targets != 0 {
+			t.Errorf("%d accounts and %d queries are polled, want 3 and none", s.Targets, s.Queries.Targets)
+		}
+		post("two")
+		in.wants(t, "who stays", stays.ID, "one", "two")
 		pass(time.Hour)
 		create(t, e, watch)
-		pass(2 * time.Second)
-		p.Post("nasa", "two")
-		pass(2 * time.Second)
-		evs, err := e.Log().Events(t.Context(), "acme", 1, 10) // as a client with since=1
-		if err != nil || len(evs) != 1 || evs[0].Seq != 2 {
-			t.Errorf("%d events after number 1, %v, want the new one, as number 2", len(evs), err)
-		}
-	})
-}
-
-// An Erase that was cut short is made again and removes the rest, cursors included.
-func TestEraseGoesOnAfterAFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cut := errors.New("cut short")
-		store := &heldEraser{Store: memory.New(memory.Options{}), fail: cut}
-		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa", "esa"}})
-		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store})
-		stop := startEngine(t, e)
-		defer stop()
-		create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa", "esa"}, PollInterval: time.Second})
-		create(t, e, monitor.CreateRequest{Owner: "globex", Name: "m", Usernames: []string{"esa"}, PollInterval: time.Second})
-		pass(3 * time.Second)
-		if _, err := e.Erase(t.Context(), "acme"); !errors.Is(err, cut) {
-			t.Fatalf("error = %v, want that of the store", err)
-		}
-		r, err := e.Erase(t.Context(), "acme")
-		if err != nil || r.Monitors != 1 || r.Cursors != 1 {
-			t.Errorf("the second Erase: %+v, %v, want one monitor, and the cursor that nobody else needs", r, err)
+		post("three")
+		evs, err := e.Log().Events(t.Context(), owner, 2, 10) // as a client with since=2
+		if err != nil || len(evs) != 2 || evs[0].Seq != 3 || !strings.Contains(evs[0].TextPreview, "three") {
+			t.Errorf("%+v after number 2, %v, want the new ones, from number 3", evs, err)
 		}
 	})
 }
@@ -262,4 +104,203 @@ func (s noSweeper) Ports() storage.Ports {
 	p := s.Store.Ports()
 	p.Sweeper = nil
 	return p
+}
+
+// forgetting is a fleet with an owner who goes, and one who stays.
+type forgetting struct {
+	*fleetWorld
+	gone []string // accounts that only the one who goes watches
+	keys *apikey.Manager
+	mu   sync.Mutex
+	sent map[string]int // attempts at the endpoints of who goes, by node
+}
+
+func newForgetting(t *testing.T) *forgetting {
+	w := &forgetting{fleetWorld: newFleetWorld(t, 60), gone: enginetest.AccountNames(30), sent: map[string]int{}}
+	keys, err := apikey.NewManager(apikey.Config{Records: w.store.Ports().Records})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.keys = keys
+	w.tune = func(c *streamwatch.Config) {
+		c.Roles.Search = w.platform
+		rest, by := c.Webhook.Transport, c.Fleet.Name
+		c.Webhook.Transport = roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host != "gone.example.com" {
+				return rest.RoundTrip(r)
+			}
+			w.mu.Lock()
+			w.sent[by]++
+			code := []int{200, 503}[w.sent[by]%2] // every other is tried again
+			w.mu.Unlock()
+			<-time.After(700 * time.Millisecond) // attempts are under way all the time
+			return &http.Response{StatusCode: code, Header: http.Header{}, Body: http.NoBody}, nil
+		})
+		c.WebSocket = &wshub.Options{Authenticate: func(ctx context.Context, key secret.Value) (wshub.Identity, error) {
+			p, err := keys.Authenticate(ctx, key)
+			if err != nil {
+				return wshub.Identity{}, fmt.Errorf("%w: %w", wshub.ErrBadKey, err)
+			}
+			return wshub.Identity{Owner: p.Owner, KeyID: p.KeyID}, nil
+		}}
+	}
+	return w
+}
+
+// furnish gives both owners monitors with webhooks, through both nodes, and the one who goes rules
+// and an answer. It returns how many webhooks that one has.
+func (w *forgetting) furnish(nodes []*engine) (webhooks int) {
+	w.t.Helper()
+	for i, group := range slices.Collect(slices.Chunk(enginetest.AccountNames(60), 5)) {
+		n := nodes[i%2]
+		r := monitor.CreateRequest{Owner: "stays", Name: fmt.Sprint("m", i), Usernames: group, PollInterval: w.interval,
+			WebhookURL: fmt.Sprint("https://hooks.example.com/", i), WebhookSecret: w.key}
+		if i >= 6 {
+			m := create(w.t, n.Engine, r)
+			w.watches = append(w.watches, check.Watch{MonitorID: m.ID, Accounts: group, Since: m.CreatedAt})
+		}
+		if i < 8 { // two of them are about accounts that the other watches, too
+			r.Owner, r.WebhookURL = owner, fmt.Sprint("https://gone.example.com/", i)
+			m := create(w.t, n.Engine, r)
+			for j := range 2 { // random ids decide which node sends: so many leave neither without one
+				ep := endpoints.NewEndpoint{Source: deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Owner: owner}, URL: fmt.Sprintf("https://gone.example.com/more/%d/%d", i, j)}
+				ok(w.t, second(n.Endpoints().Create(w.t.Context(), ep)))
+			}
+			webhooks += 3
+		}
+	}
+	for i, n := range nodes {
+		createRule(w.t, n.Engine, rule.CreateRequest{Owner: owner, Tag: fmt.Sprint("r", i), Query: fmt.Sprint("post ", i), Interval: w.interval, WebhookURL: "https://gone.example.com/r"})
+		webhooks++
+	}
+	return webhooks
+}
+
+// work is what a node has done for the owner who goes: polls, and attempts.
+func (w *forgetting) work(node string) (polls, attempts int) {
+	polls = w.pollsBy(node, w.gone...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return polls, w.sent[node]
+}
+
+// nothing fails the test if the store has anything of the owner who goes.
+func (w *forgetting) nothing(when string) {
+	w.t.Helper()
+	targets := []string{detect.QueryTarget("post 0"), detect.QueryTarget("post 1")}
+	for _, name := range w.gone {
+		targets = append(targets, detect.AccountTarget(name))
+	}
+	left, err := w.store.Sweep(w.t.Context(), owner, targets...)
+	if err != nil || left != (storage.Erased{}) {
+		w.t.Errorf("%s the store has of the owner %+v, %v", when, left, err)
+	}
+}
+
+// ask has a node make monitors for the owner who goes, ten a second for 4 s. It returns how many were
+// made; the others have to be told that the owner is erased.
+func (w *forgetting) ask(n *engine) (made chan int) {
+	made = make(chan int, 1)
+	go func() {
+		count := 0
+		for i := range 40 {
+			_, err := aMonitor.create(w.t.Context(), n.Engine, fmt.Sprint("asked ", i), w.gone[0], fmt.Sprint("https://gone.example.com/asked/", i))
+			if err == nil {
+				count++
+			} else if !errors.Is(err, streamwatch.ErrErasing) {
+				w.t.Errorf("a request was refused with %v, want ErrErasing", err)
+			}
+			<-time.After(100 * time.Millisecond)
+		}
+		made <- count
+	}()
+	return made
+}
+
+// An owner is erased through one node while both work for it: when Erase has returned, no node brings
+// anything of the owner back, and who stays loses nothing.
+func TestFleetErases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newForgetting(t)
+		nodes := w.start("a", "b")
+		a, b := nodes[0], nodes[1]
+		pass(10 * time.Second) // they take their parts
+		webhooks := w.furnish(nodes)
+		key, err := w.keys.Issue(t.Context(), apikey.IssueRequest{Owner: owner, Name: "k"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, end := b.serve()
+		defer end()
+		ws, _, err := websocket.Dial(t.Context(), "ws://node/", &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"X-Api-Key": {string(key.Secret)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ws.CloseNow()
+		ended := make(chan error, 1)
+		go func() {
+			for {
+				if _, _, err := ws.Read(context.Background()); err != nil {
+					ended <- err
+					return
+				}
+			}
+		}()
+		posting := make(chan error, 1)
+		go func() { posting <- w.platform.Run(t.Context(), enginetest.PostRate{PerSecond: 20, Total: 1600}) }()
+		w.platform.SetSuspended(w.gone[0], true)
+		pass(20 * time.Second)
+		for _, n := range nodes {
+			if polls, attempts := w.work(n.name); polls == 0 || attempts == 0 {
+				t.Errorf("%s has made %d polls and %d attempts for the owner: the test shows nothing", n.name, polls, attempts)
+			}
+		}
+		stored := make(chan struct{})
+		time.AfterFunc(time.Second, func() { b.stalled.Store(&stored) }) // commits are under way while Erase is
+		time.AfterFunc(3*time.Second, func() {
+			b.stalled.Store(nil)
+			close(stored)
+		})
+		asked := w.ask(b)
+		pass(550 * time.Millisecond)
+		r, err := a.Erase(t.Context(), owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		polls, attempts := 0, 0
+		work := func(sign int) {
+			for _, n := range nodes {
+				p, s := w.work(n.name)
+				polls, attempts = polls+sign*p, attempts+sign*s
+			}
+		}
+		work(-1)
+		made := <-asked
+		if made == 0 || r.Monitors != 8+made || r.Endpoints != webhooks+made || r.Rules != 2 || r.Keys != 1 || r.Events == 0 || r.Cursors == 0 {
+			t.Errorf("%d requests have made something, report %+v", made, r)
+		}
+		w.nothing("when Erase has returned")
+		pass(5 * time.Second)
+		w.nothing("5s after Erase")
+		select {
+		case err := <-ended:
+			if !strings.Contains(err.Error(), "4001") {
+				t.Errorf("the owner's WebSocket ended with %v", err)
+			}
+		default:
+			t.Error("the owner's WebSocket is open 5s after Erase")
+		}
+		w.platform.SetSuspended(w.gone[0], false)
+		pass(3 * time.Minute)
+		w.nothing("3m after Erase")
+		if work(1); polls > 0 || attempts > 0 {
+			t.Errorf("%d polls and %d attempts for the owner after Erase", polls, attempts)
+		}
+		ok(t, <-posting)
+		for _, n := range nodes {
+			n.stop()
+		}
+		w.nothing("when all have stopped")
+		w.check()
+	})
 }

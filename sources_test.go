@@ -21,26 +21,14 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// byPlatform remembers the events of each platform.
-type byPlatform struct {
-	mu  sync.Mutex
-	got map[string][]deliver.Event
-}
-
-func (b *byPlatform) handle(_ context.Context, e deliver.Event) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.got == nil {
-		b.got = map[string][]deliver.Event{}
+// ofPlatform are the events of a platform.
+func ofPlatform(in *inbox, platform string) (list []deliver.Event) {
+	for _, e := range in.events() {
+		if e.Platform == platform {
+			list = append(list, e)
+		}
 	}
-	b.got[e.Platform] = append(b.got[e.Platform], e)
-	return nil
-}
-
-func (b *byPlatform) of(platform string) []deliver.Event {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.got[platform])
+	return list
 }
 
 // Two platforms have accounts of one name, and posts with one id.
@@ -48,29 +36,11 @@ func TestSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 1, Accounts: []string{"nasa"}})
 		two := enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 1, Accounts: []string{"nasa"}})
-		store := memory.New(memory.Options{})
-		defer store.Close(t.Context())
-		var events byPlatform
-		start := func() (*streamwatch.Engine, func()) {
-			e := newEngine(t, streamwatch.Config{Store: store, OnEvent: events.handle, Sources: []streamwatch.Source{
-				{Name: "alpha", Fetcher: one, Detect: detect.Config{FetchRate: 5}},
-				{Name: "beta", Fetcher: two, CheckAccount: func(name string) error {
-					if strings.Contains(name, ".") {
-						return errors.New("a name without dots")
-					}
-					return nil
-				}},
-			}})
-			if err := e.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			return e, func() {
-				if err := e.Shutdown(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-		e, stop := start()
+		var in inbox
+		cfg := streamwatch.Config{Store: memory.New(memory.Options{}), OnEvent: in.handle, Sources: []streamwatch.Source{
+			{Name: "alpha", Fetcher: one, Detect: detect.Config{FetchRate: 5}}, {Name: "beta", Fetcher: two}}}
+		e := newEngine(t, cfg)
+		stop := startEngine(t, e)
 		m := create(t, e, monitor.CreateRequest{Name: "both", Usernames: []string{"nasa", "beta:NASA"}})
 		pass(2 * time.Minute)
 		a, b := one.Post("nasa", "hello"), two.Post("nasa", "hello")
@@ -79,7 +49,7 @@ func TestSources(t *testing.T) {
 		}
 		pass(2 * time.Minute)
 		for _, name := range []string{"alpha", "beta"} {
-			got := events.of(name)
+			got := ofPlatform(&in, name)
 			if len(got) != 1 || got[0].TweetID != a.ID || got[0].Source.ID != m.ID || !strings.Contains(string(got[0].Body), `"platform":"`+name+`"`) {
 				t.Errorf("events of %s: %+v", name, got)
 			}
@@ -89,17 +59,15 @@ func TestSources(t *testing.T) {
 			t.Errorf("stats of sources: %+v", st.Sources)
 		}
 		for _, name := range []string{"nasa", "alpha:nasa", "beta:nasa", "@beta:Nasa"} {
-			if acc, ok, err := e.Account(t.Context(), name); !ok || err != nil || !strings.Contains(acc.Username, ":") {
-				t.Errorf("account %s: %+v, %v, %v", name, acc, ok, err)
+			if acc, known, err := e.Account(t.Context(), name); !known || err != nil || !strings.Contains(acc.Username, ":") {
+				t.Errorf("account %s: %+v, %v, %v", name, acc, known, err)
 			}
 		}
 		plan, err := e.Plan(t.Context())
 		if err != nil || plan.Accounts != 2 || plan.Sources["beta"].Accounts != 1 || plan.Now.CallsPerMinute != 2*plan.Sources["alpha"].Now.CallsPerMinute {
 			t.Errorf("plan %+v: %v", plan, err)
 		}
-		if err := e.SpendOn(t.Context(), "alpha"); err != nil {
-			t.Error(err)
-		}
+		ok(t, e.SpendOn(t.Context(), "alpha"))
 		if err := e.SpendOn(t.Context(), "gamma"); err == nil {
 			t.Error("a call of an unknown source is taken from no budget")
 		}
@@ -107,18 +75,13 @@ func TestSources(t *testing.T) {
 
 		one.Post("nasa", "again")
 		pass(time.Hour)
-		e, stop = start()
-		defer stop()
+		e = newEngine(t, cfg)
+		defer startEngine(t, e)()
 		pass(2 * time.Minute)
-		if a, b := len(events.of("alpha")), len(events.of("beta")); a != 2 || b != 1 {
+		if a, b := len(ofPlatform(&in, "alpha")), len(ofPlatform(&in, "beta")); a != 2 || b != 1 {
 			t.Errorf("%d events of alpha and %d of beta after a restart, want 2 and 1", a, b)
 		}
-		two.Post("nasa", "last")
-		names := []string{"nasa"}
-		if _, err := e.Monitors().Update(t.Context(), "", m.ID, monitor.UpdateRequest{Usernames: &names}); err != nil {
-			t.Fatal(err)
-		}
-		pass(5 * time.Minute)
+		ok(t, second(e.Monitors().Update(t.Context(), "", m.ID, monitor.UpdateRequest{Usernames: &[]string{"nasa"}})))
 		if st := e.Stats(); st.Sources["beta"].Targets != 0 {
 			t.Errorf("beta still polls: %+v", st.Sources["beta"])
 		}
@@ -148,78 +111,99 @@ func TestSourcesRefuse(t *testing.T) {
 	}
 }
 
-// One source that is over its limit for 15 minutes leaves the others alone.
-func TestSourceClosed(t *testing.T) {
-	p95 := func(closed bool) (p95 time.Duration, posts int) {
-		synctest.Test(t, func(t *testing.T) {
-			var events byPlatform
-			platforms := map[string]*enginetest.Platform{}
-			var cfg streamwatch.Config
-			for i, name := range []string{"a", "b", "c"} {
-				p := enginetest.NewPlatform(enginetest.PlatformConfig{Seed: uint64(i), Accounts: enginetest.AccountNames(50)})
-				platforms[name] = p
-				var f fetcher.Fetcher = p
-				if name == "a" && closed {
-					from := time.Now().Add(10 * time.Minute)
-					f = refusing{p, from, from.Add(15 * time.Minute)}
-				}
-				cfg.Sources = append(cfg.Sources, streamwatch.Source{Name: name, Fetcher: f, Detect: detect.Config{FetchRate: 2}})
-			}
-			cfg.OnEvent, cfg.Quotas.MonitorAccounts = events.handle, 1000
-			e := newEngine(t, cfg)
-			if err := e.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			var all []string
-			for name := range platforms {
-				for _, account := range enginetest.AccountNames(50) {
-					all = append(all, name+":"+account)
-				}
-			}
-			slices.Sort(all)
-			create(t, e, monitor.CreateRequest{Name: "m", Usernames: all})
-			pass(5 * time.Minute)
-			for i := range 600 { // 40 minutes
-				for _, name := range []string{"a", "b", "c"} {
-					platforms[name].Post(enginetest.AccountNames(50)[i%50], fmt.Sprint(i))
-				}
-				pass(4 * time.Second)
-			}
-			pass(20 * time.Minute)
-			var waits []time.Duration
-			for _, name := range []string{"b", "c"} {
-				for _, ev := range events.of(name) {
-					waits = append(waits, ev.Latency)
-				}
-			}
-			if n := len(events.of("a")); n != 600 {
-				t.Errorf("%d posts of the source that was closed, want 600", n)
-			}
-			slices.Sort(waits)
-			p95, posts = waits[len(waits)*95/100], len(waits)
-			if err := e.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+// What a source could not read is told with its name, as the account was written.
+func TestSourcesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 1, Accounts: []string{"nasa"}})
+		var mu sync.Mutex
+		var gaps, troubles []string
+		e := running(t, streamwatch.Config{
+			OnGap:     func(g detect.Gap) { mu.Lock(); defer mu.Unlock(); gaps = append(gaps, g.Target) },
+			OnTrouble: func(t detect.Trouble) { mu.Lock(); defer mu.Unlock(); troubles = append(troubles, t.Username) },
+			Sources:   []streamwatch.Source{{Name: "alpha", Fetcher: p}, {Name: "beta", Fetcher: p, Detect: detect.Config{MaxPages: 1}}},
 		})
-		return p95, posts
-	}
-	open, n := p95(false)
-	closed, m := p95(true)
-	t.Logf("p95 of the others %s of %d posts with all open, %s of %d with one closed", open, n, closed, m)
-	if n != 1200 || m != 1200 || closed > open+open/20 {
-		t.Errorf("p95 of the others %s of %d posts with all open, %s of %d with one closed", open, n, closed, m)
-	}
+		m := create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"beta:nasa", "beta:nobody"}})
+		pass(2 * time.Minute)
+		for i := range 60 {
+			p.Post("nasa", fmt.Sprint(i))
+		}
+		pass(2 * time.Minute)
+		got, err := e.Monitors().Get(t.Context(), "", m.ID)
+		ok(t, err)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(gaps) == 0 || gaps[0] != "beta/account:nasa" {
+			t.Errorf("gaps of %v, want beta/account:nasa", gaps)
+		}
+		if len(troubles) == 0 || troubles[0] != "beta:nobody" || !strings.Contains(got.StatusReason, "@beta:nobody") {
+			t.Errorf("troubles of %v, status reason %q, want beta:nobody", troubles, got.StatusReason)
+		}
+	})
 }
 
-// refusing is a platform that is over its limit for a while.
-type refusing struct {
-	fetcher.Fetcher
-	from, until time.Time
+// A source that is over its limit leaves the others alone, and misses nothing itself.
+func TestSourceClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var in inbox
+		cfg := streamwatch.Config{OnEvent: in.handle}
+		platforms := map[string]*enginetest.Platform{"closed": platformOf("nasa"), "open": platformOf("nasa")}
+		until := time.Now().Add(20 * time.Minute)
+		for name, p := range platforms {
+			cfg.Sources = append(cfg.Sources, streamwatch.Source{Name: name, Fetcher: fetchFunc(func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+				if wait := time.Until(until); name == "closed" && wait > 0 && wait < 15*time.Minute {
+					return fetcher.Page{}, &fetcher.RateLimitError{RetryAfter: wait}
+				}
+				return p.Timeline(ctx, q)
+			})})
+		}
+		e := running(t, cfg)
+		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"closed:nasa", "open:nasa"}, PollInterval: 10 * time.Second})
+		pass(time.Minute)
+		for range 30 {
+			for _, p := range platforms {
+				p.Post("nasa", "a post")
+			}
+			pass(time.Minute)
+		}
+		for _, ev := range ofPlatform(&in, "open") {
+			if ev.Latency > 11*time.Second {
+				t.Errorf("a post of the source that was open came after %s", ev.Latency)
+			}
+		}
+		if a, b := len(ofPlatform(&in, "closed")), len(ofPlatform(&in, "open")); a != 30 || b != 30 {
+			t.Errorf("%d posts of the source that was closed, and %d of the other; want 30 of each", a, b)
+		}
+	})
 }
 
-func (r refusing) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	if now := time.Now(); now.After(r.from) && now.Before(r.until) {
-		return fetcher.Page{}, &fetcher.RateLimitError{RetryAfter: r.until.Sub(now)}
-	}
-	return r.Fetcher.Timeline(ctx, q)
+// An account that a monitor names twice, with its source and without, is one account: in the quota,
+// in what is read of it, and in what is told of it.
+func TestAccountNamedTwiceIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := platformOf("ann"), platformOf("ann")
+		e := running(t, streamwatch.Config{Quotas: streamwatch.Quotas{MonitorAccounts: 2}, Sources: []streamwatch.Source{
+			{Name: "one", Fetcher: one}, {Name: "two", Fetcher: two}}})
+		m := create(t, e, monitor.CreateRequest{Name: "m", PollInterval: time.Second,
+			Usernames: []string{"ann", "one:ann", "@ONE:Ann", "one:@ann", "@ann", "two:ann", "two:@ann"}}).Monitor
+		began := m.Accounts[0].Since
+		one.SetSuspended("ann", true)
+		for i, row := range []struct{ names, want []string }{
+			{[]string{"ann", "two:ann"}, []string{"ann", "two:ann"}},
+			{[]string{"one:ann", "two:ann", "ann"}, []string{"one:ann", "two:ann"}},
+			{[]string{"@ann"}, []string{"ann"}},
+		} {
+			if i > 0 {
+				u, err := e.Monitors().Update(t.Context(), "", m.ID, monitor.UpdateRequest{Usernames: &row.names})
+				ok(t, err)
+				m = u.Monitor
+			}
+			if got := m.Usernames(); !slices.Equal(got, row.want) || !m.Accounts[0].Since.Equal(began) {
+				t.Errorf("accounts %q, the first of which begins %s; want %q, and %s, when it was added", got, m.Accounts[0].Since, row.want, began)
+			}
+			pass(time.Hour)
+			if got, err := e.Monitors().Get(t.Context(), "", m.ID); err != nil || !strings.Contains(got.StatusReason, "@one:ann") {
+				t.Errorf("reason %q, %v, want that of the account, however it is written", got.StatusReason, err)
+			}
+		}
+	})
 }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -16,43 +19,16 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
-	"github.com/streamwatch/streamwatch/storage"
-	"github.com/streamwatch/streamwatch/storage/memory"
 )
-
-// failing is a store whose next Commit fails as often as it is told to.
-type failing struct {
-	storage.Store
-	commits atomic.Int32
-}
-
-func (f *failing) Ports() storage.Ports {
-	p := f.Store.Ports()
-	p.Journal = failingJournal{p.Journal, f}
-	return p
-}
-
-type failingJournal struct {
-	detect.Journal
-	f *failing
-}
-
-func (j failingJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
-	if j.f.commits.Add(-1) >= 0 {
-		return errors.New("out of order")
-	}
-	return j.Journal.Commit(ctx, batches)
-}
 
 func TestWebSocket(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-	store := &failing{Store: memory.New(memory.Options{})}
+	store := newTapped()
 	defer store.Close(ctx)
 	handled := make(chan string, 10)
 	cfg := streamwatch.Config{
@@ -111,7 +87,13 @@ func TestWebSocket(t *testing.T) {
 	// A client is there, and the commit fails twice.
 	ws := connect("?monitor_id=" + m.ID)
 	read(ws, "connected", "", 1)
-	store.commits.Store(2)
+	var failures atomic.Int32
+	store.on(func(_ context.Context, call string) error {
+		if call == "Commit" && failures.Add(1) <= 2 {
+			return errors.New("out of order")
+		}
+		return nil
+	})
 	second := platform.Post("nasa", "second")
 	read(ws, "tweet", second.ID, 2)
 	<-handled
@@ -172,13 +154,128 @@ func TestWebSocket(t *testing.T) {
 	}
 }
 
-func TestWithoutWebSocket(t *testing.T) {
-	engine, err := streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})})
-	if err != nil || engine.WebSocket() != nil {
-		t.Error(err)
+// A client that connects to one node and then to the other, again and again, has every
+// event once and in order, whichever node found it.
+func TestFleetWebSocket(t *testing.T) {
+	const accounts, posts, between = 20, 300, 10
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		w := newFleetWorld(t, accounts)
+		w.tune = func(c *streamwatch.Config) {
+			c.MinInterval = 100 * time.Millisecond
+			c.WebSocket = &wshub.Options{Authenticate: func(context.Context, secret.Value) (wshub.Identity, error) {
+				return wshub.Identity{KeyID: "k"}, nil
+			}}
+		}
+		nodes := w.start("a", "b")
+		var clients []*http.Client
+		for _, n := range nodes {
+			client, end := n.serve()
+			defer n.stop()
+			defer end()
+			clients = append(clients, client)
+		}
+		pass(10 * time.Second) // they take their parts
+		create(t, nodes[0].Engine, monitor.CreateRequest{Name: "m", Usernames: enginetest.AccountNames(accounts), PollInterval: 100 * time.Millisecond})
+		posting := make(chan error, 1)
+		go func() {
+			posting <- w.platform.Run(ctx, enginetest.PostRate{PerSecond: 300, Total: posts})
+		}()
+		last, connections := uint64(0), 0
+		for last < posts && ctx.Err() == nil {
+			last = w.follow(ctx, clients[connections%2], last, min(last+between, posts))
+			connections++
+		}
+		if last != posts {
+			t.Errorf("the client has %d of %d events", last, posts)
+		}
+		if connections != posts/between {
+			t.Errorf("%d connections, want %d", connections, posts/between)
+		}
+		if err := <-posting; err != nil {
+			t.Error(err)
+		}
+		for _, n := range nodes {
+			if n.Stats().Detect.Events == 0 {
+				t.Errorf("%s has found nothing: the test shows nothing", n.name)
+			}
+		}
+	})
+}
+
+// follow reads frames that follow one number, until one. It returns the last.
+func (w *fleetWorld) follow(ctx context.Context, client *http.Client, last, until uint64) uint64 {
+	w.t.Helper()
+	ws, _, err := websocket.Dial(ctx, fmt.Sprint("ws://node/?since=", last), &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"X-Api-Key": {"key"}}})
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	_, err = streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), WebSocket: &wshub.Options{}})
-	if err == nil || !strings.Contains(err.Error(), "wshub: Authenticate is missing") {
-		t.Error(err)
+	defer ws.CloseNow()
+	for last < until {
+		_, b, err := ws.Read(ctx)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		var f struct {
+			Type string
+			Seq  uint64
+		}
+		if err := json.Unmarshal(b, &f); err != nil {
+			w.t.Fatal(err)
+		}
+		if f.Type != "tweet" {
+			continue
+		}
+		if f.Seq != last+1 {
+			w.t.Fatalf("event %d follows %d", f.Seq, last)
+		}
+		last = f.Seq
+	}
+	return last
+}
+
+// serve serves a node's WebSocket until end is called. Every address of the client is the
+// node's.
+func (n *engine) serve() (client *http.Client, end func()) {
+	l := pipe{make(chan net.Conn), make(chan struct{})}
+	server := &http.Server{Handler: n.WebSocket()}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(l)
+	}()
+	return &http.Client{Transport: &http.Transport{DialContext: l.dial, DisableKeepAlives: true}}, func() {
+		_ = server.Close()
+		<-served
 	}
 }
+
+// pipe is a listener without a network.
+type pipe struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p.conns <- server:
+		return client, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p pipe) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p pipe) Close() error { close(p.closed); return nil }
+
+func (p pipe) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
