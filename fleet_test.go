@@ -134,11 +134,11 @@ func (w *fleetWorld) pollsOf(account string) []polled {
 	return slices.Clone(w.polls[strings.ToLower(account)])
 }
 
-// pollsBy counts a node's polls of some accounts.
+// pollsBy counts a node's polls of some accounts, "" for those of all nodes.
 func (w *fleetWorld) pollsBy(node string, accounts ...string) (n int) {
 	for _, name := range accounts {
 		for _, p := range w.pollsOf(name) {
-			if p.by == node {
+			if node == "" || p.by == node {
 				n++
 			}
 		}
@@ -363,6 +363,83 @@ func TestFleetRefusesALoneEngine(t *testing.T) {
 			t.Errorf("Start when the fleet has gone: %v", err)
 		}
 		late.stop()
+	})
+}
+
+// The polls that a dead node has not made are made up for: between two polls of an account passes at
+// most its interval, and the time until the others have taken over.
+func TestFleetMakesUpForMissedPolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 100
+		w := newFleetWorld(t, accounts)
+		w.interval = time.Minute
+		nodes := w.start("a", "b", "c")
+		w.watch(accounts, nodes...)
+		pass(5 * time.Minute)
+		nodes[0].kill()
+		pass(3 * time.Minute)
+		nodes[0] = w.start("a")[0] // takes parts that are given: nothing to make up for
+		pass(3 * time.Minute)
+		polls := 0
+		for _, name := range enginetest.AccountNames(accounts) {
+			list := w.pollsOf(name)
+			polls += len(list)
+			for i := range list[1:] {
+				if gap := list[i+1].at.Sub(list[i].at); gap > w.interval+12*time.Second {
+					t.Errorf("%s was not polled for %s", name, gap)
+				}
+			}
+		}
+		if most := accounts * 13; polls > most { // 11 minutes, the first polls, and what is made up for
+			t.Errorf("%d polls, want at most %d", polls, most)
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
+	})
+}
+
+// A budget of calls, and a limit of the platform that one node hits, are those of all nodes.
+func TestFleetSharesTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts, rate = 60, 2
+		w := newFleetWorld(t, accounts)
+		var limited atomic.Bool
+		w.tune = func(c *streamwatch.Config) {
+			c.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: rate}
+			name, rest := c.Fleet.Name, c.Fetcher
+			c.Fetcher = fetchFunc(func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+				if name == "a" && limited.Load() {
+					return fetcher.Page{}, &fetcher.RateLimitError{RetryAfter: 10 * time.Minute}
+				}
+				return rest.Timeline(ctx, q)
+			})
+		}
+		nodes := w.start("a", "b", "c")
+		w.watch(accounts, nodes...)
+		polls := func(in time.Duration) (n int) {
+			from := w.pollsBy("", enginetest.AccountNames(accounts)...)
+			pass(in)
+			return w.pollsBy("", enginetest.AccountNames(accounts)...) - from
+		}
+		pass(5 * time.Minute)
+		if n := polls(10 * time.Minute); !near(float64(n), rate*600, 0.05) {
+			t.Errorf("%d polls in 10 minutes, want %d", n, rate*600)
+		}
+		for _, n := range nodes {
+			if plan, err := n.Plan(t.Context()); err != nil || plan.Accounts != accounts || plan.Now.Budget != rate {
+				t.Errorf("%s plans for %d accounts and a budget of %v, %v", n.name, plan.Accounts, plan.Now.Budget, err)
+			}
+		}
+		limited.Store(true)
+		pass(10 * time.Second)
+		limited.Store(false)
+		if n := polls(5 * time.Minute); n > 0 {
+			t.Errorf("%d polls while the limit lasts that one node has hit", n)
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
 	})
 }
 

@@ -129,6 +129,9 @@ func TestStreamsAreCharged(t *testing.T) {
 		credit(t, store.Ports().Ledger, "invoice 2", 1000)
 		pass(3 * time.Minute)
 		post("moon 3", "active")
+		if n := e.Stats().Billing.Running; n != 1 {
+			t.Errorf("%d streams are charged, want 1", n)
+		}
 		in.wants(t, "after a top-up", id, "moon 1", "moon 2", "moon 3")
 		stop()
 		page, err := store.Ports().Ledger.Entries(t.Context(), billing.EntryQuery{Owner: owner, SourceID: id})
@@ -218,6 +221,9 @@ func TestWhatIsAskedForCover(t *testing.T) {
 		ok(t, e.Covers(t.Context(), owner, e.Price(monitor.Monitor{Accounts: make([]monitor.Account, 3)})))
 		if got := e.Price(monitor.Monitor{Accounts: make([]monitor.Account, 3)}).PerDay; got != 72*billing.Credit {
 			t.Errorf("price %d, want that of Config.Pricing", got)
+		}
+		if got := e.PriceRule(rule.Rule{Interval: time.Minute}).PerDay; got != 48*billing.Credit {
+			t.Errorf("price %d of a rule, want that of Config.Pricing", got)
 		}
 	})
 }
