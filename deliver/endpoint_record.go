@@ -50,7 +50,7 @@ func (e Endpoint) Record() (record.Record, error) {
 		Version: e.Version, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt, Data: b}, nil
 }
 
-// EndpointFromRecord returns a stored endpoint.
+// EndpointFromRecord returns a stored endpoint. With an error, it has what could be decoded.
 func EndpointFromRecord(r record.Record) (Endpoint, error) {
 	var d endpointData
 	err := json.Unmarshal(r.Data, &d)
@@ -61,7 +61,7 @@ func EndpointFromRecord(r record.Record) (Endpoint, error) {
 		e.FailingSince, err = time.Parse(time.RFC3339Nano, r.Note)
 	}
 	if err != nil {
-		return Endpoint{}, fmt.Errorf("deliver: cannot decode endpoint %s: %w", r.ID, err)
+		return e, fmt.Errorf("deliver: cannot decode endpoint %s: %w", r.ID, err)
 	}
 	for _, o := range d.OldSecrets {
 		e.OldSecrets = append(e.OldSecrets, OldSecret{Secret(o.Secret), o.Until})

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ErrSealed means that a stored secret cannot be decrypted, because the key or the
-// endpoints.Store has none. The error that wraps it names the endpoint and the field.
+// ErrSealed means that a stored secret cannot be read: there is no key for it, or the stored
+// endpoint cannot be decoded. The error that wraps it names the endpoint and the field.
 var ErrSealed = errors.New("deliver: stored secret cannot be opened")
 
 // SealedPrefix is the prefix of secrets and header values that an endpoints.Store has

@@ -8,7 +8,7 @@ type class uint8
 
 const (
 	classFirst class = iota // has answered before, and has no attempt under way
-	classNew                // has never answered, and has no attempt under way
+	classNew                // has not answered yet, and has no attempt under way
 	classMore               // has an attempt under way
 	classSlow               // its last attempt timed out, or took long
 	classes

@@ -104,7 +104,7 @@ func (m *Manager) Replaying(ctx context.Context, owner, id string) (deliver.Repl
 
 // before returns the number of the last stored event committed before t, or 0 if there is none. A
 // zero t means the last stored event. Numbers have the order of the commits, so before searches
-// with a step that it first doubles and then halves.
+// with a step that it first doubles and then divides by two.
 func (m *Manager) before(ctx context.Context, owner string, t time.Time) (uint64, error) {
 	if t.IsZero() {
 		t = time.Unix(math.MaxInt32, 0).AddDate(200, 0, 0)

@@ -78,8 +78,12 @@ func (s *Store) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error
 	return sealed
 }
 
-// Update replaces the stored endpoint of this Version. It returns ErrEndpointConflict for another.
+// Update replaces the stored endpoint of this Version. It returns ErrEndpointConflict for another,
+// and for 0, which no stored endpoint has.
 func (s *Store) Update(ctx context.Context, e deliver.Endpoint) error {
+	if e.Version == 0 {
+		return deliver.ErrEndpointConflict
+	}
 	r, err := s.encode(ctx, e)
 	if err != nil {
 		return err
@@ -122,8 +126,11 @@ func (s *Store) encode(ctx context.Context, e deliver.Endpoint) (record.Record, 
 
 func (s *Store) decode(ctx context.Context, r record.Record) (deliver.Endpoint, error) {
 	e, err := deliver.EndpointFromRecord(r)
-	if err != nil || s.sealer == nil {
-		return e, err
+	if err != nil {
+		return shown(e, false), fmt.Errorf("%w: %w", deliver.ErrSealed, err)
+	}
+	if s.sealer == nil {
+		return e, nil
 	}
 	opened, err := s.each(ctx, e, deliver.ErrSealed, s.open)
 	if err != nil {

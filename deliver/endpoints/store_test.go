@@ -112,6 +112,7 @@ func TestStore(t *testing.T) {
 				"Get of an unknown one":         {second(s.Get(t.Context(), "o", "none")), deliver.ErrEndpointNotFound},
 				"Get of another owner's":        {second(s.Get(t.Context(), "thief", "a")), deliver.ErrEndpointNotFound},
 				"Update of an unknown one":      {s.Update(t.Context(), unknown), deliver.ErrEndpointNotFound},
+				"Update of version 0":           {s.Update(t.Context(), deliver.Endpoint{ID: "new", Source: src("a"), URL: "https://new.example.com/"}), deliver.ErrEndpointConflict},
 				"Update of an old version":      {s.Update(t.Context(), failing), deliver.ErrEndpointConflict},
 				"Update to a URL that is taken": {s.Update(t.Context(), taken), deliver.ErrEndpointDuplicate},
 				"SetFailing of an unknown one":  {s.SetFailing(t.Context(), unknown), deliver.ErrEndpointNotFound},
@@ -189,6 +190,28 @@ func plainIn(t *testing.T, dir string, canaries ...string) (n int) {
 		}
 	}
 	return n
+}
+
+// An endpoint that cannot be decoded hides no other.
+func TestStoreReadsOthers(t *testing.T) {
+	b := newBench(t, nil, nil)
+	records := b.store.Ports().Records
+	if err := b.stored().Create(t.Context(), deliver.Endpoint{ID: "good", Source: src("a"), URL: "https://h.example.com/", Secret: canary1}); err != nil {
+		t.Fatal(err)
+	}
+	bad := record.Record{Key: record.Key{Kind: record.Endpoint, ID: "bad"}, Owner: "o", Parent: monitorKey("a"), Name: "https://b.example.com/", Data: []byte("{")}
+	if _, err := records.Apply(t.Context(), record.Change{Put: []record.Record{bad}}); err != nil {
+		t.Fatal(err)
+	}
+	ids := ""
+	err := endpoints.NewStore(records, nil).Scan(t.Context(), func(e deliver.Endpoint) error { ids += e.ID + " "; return nil })
+	if ids != "good bad " || !errors.Is(err, deliver.ErrSealed) || !strings.Contains(err.Error(), "bad") {
+		t.Errorf("Scan of %q, %v", ids, err)
+	}
+	sealed, err := b.manager(nil).Sealed(t.Context())
+	if err != nil || len(sealed) != 1 || sealed[0].ID != "bad" {
+		t.Errorf("Sealed: %v, %v", sealed, err)
+	}
 }
 
 // A value that is not its own does not open. The error says where the fault is, and the endpoint is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,5 +213,23 @@ func TestEach(t *testing.T) {
 	d.create(t, nil)
 	if err := d.Each(t.Context(), func(item) error { return errDown }); !errors.Is(err, errDown) {
 		t.Errorf("error %v, want that of fn", err)
+	}
+}
+
+// A record that cannot be decoded stops no other.
+func TestUndecodableRecord(t *testing.T) {
+	d := newDesk(t, nil)
+	good := d.create(t, nil)
+	bad := record.Record{Key: monitorKey("it_bad"), Owner: "acme", Status: "active", Data: []byte("{")}
+	if _, err := d.store.Store.Apply(t.Context(), record.Change{Put: []record.Record{bad}}); err != nil {
+		t.Fatal(err)
+	}
+	clear(d.tracked)
+	err := d.Reread(t.Context(), control.Start{}, func(item) bool { return false })
+	if err != nil || !d.isTracked(good.ID) || len(d.tracked) != 1 {
+		t.Errorf("error %v, tracked %v", err, d.tracked)
+	}
+	if s := d.log.String(); !strings.Contains(s, "level=ERROR") || !strings.Contains(s, "kind=monitor id=it_bad") {
+		t.Errorf("log %q", s)
 	}
 }

@@ -111,14 +111,18 @@ func (m *Manager[R, P]) List(ctx context.Context, owner string, status Status, p
 	return list, total, nil
 }
 
-// Each calls fn for every record of every owner, in the order of creation. If fn returns an error,
-// Each stops and returns it.
+// Each calls fn for every record of every owner, in the order of creation, except for those that
+// cannot be decoded, which it logs. If fn returns an error, Each stops and returns it.
 func (m *Manager[R, P]) Each(ctx context.Context, fn func(R) error) error {
 	var all []R // fn must not run inside the store
 	err := m.cfg.Records.Scan(ctx, m.kind.Kind, func(stored record.Record) error {
 		r, err := m.kind.Decode(stored)
+		if err != nil {
+			m.cfg.Logger.Error("cannot decode a stored record: it does not run", "kind", stored.Kind, "id", stored.ID, "error", err)
+			return nil
+		}
 		all = append(all, r)
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
