@@ -256,84 +256,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestListPages(t *testing.T) {
-	d := newDesk(t, nil)
-	for i := range 45 {
-		c := d.create(t, func(r *monitor.CreateRequest) { r.Name = fmt.Sprintf("m%02d", i) })
-		if i%3 == 0 {
-			if _, err := d.Pause(t.Context(), "acme", c.ID); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for _, tt := range []struct {
-		q           monitor.Query
-		n, total    int
-		first       string
-		page, psize int
-	}{
-		{monitor.Query{}, 20, 45, "m00", 1, 20},
-		{monitor.Query{Page: 3}, 5, 45, "m40", 3, 20},
-		{monitor.Query{Page: 4}, 0, 45, "", 4, 20},
-		{monitor.Query{Page: math.MaxInt}, 0, 45, "", math.MaxInt, 20},
-		{monitor.Query{PageSize: 100, Status: monitor.Paused}, 15, 15, "m00", 1, 100},
-		{monitor.Query{PageSize: 7, Page: 2, Status: monitor.Active}, 7, 30, "m11", 2, 7},
-	} {
-		tt.q.Owner = "acme"
-		p, err := d.List(t.Context(), tt.q)
-		if err != nil || len(p.Monitors) != tt.n || p.Total != tt.total || p.Page != tt.page || p.PageSize != tt.psize {
-			t.Errorf("%+v: %d of %d, page %d of size %d, %v", tt.q, len(p.Monitors), p.Total, p.Page, p.PageSize, err)
-			continue
-		}
-		if tt.n > 0 && (p.Monitors[0].Name != tt.first || p.Monitors[0].PollInterval != time.Minute) {
-			t.Errorf("%+v begins with %+v, want %s with the default interval", tt.q, p.Monitors[0], tt.first)
-		}
-	}
-	if p, err := d.List(t.Context(), monitor.Query{Owner: "thief"}); err != nil || p.Total != 0 {
-		t.Errorf("of another owner: %+v, %v", p, err)
-	}
-	for field, q := range map[string]monitor.Query{"page": {Page: -1}, "page_size": {PageSize: 101}, "status": {Status: "x"}} {
-		_, err := d.List(t.Context(), q)
-		var fe *monitor.FieldError
-		if !errors.As(err, &fe) || fe.Field != field {
-			t.Errorf("%+v: error %v, want one about %s", q, err, field)
-		}
-	}
-}
-
-// The errors of the package, from each call.
-func TestErrors(t *testing.T) {
-	d := newDesk(t, nil)
-	c := d.create(t, nil)
-	for name, call := range map[string]func(owner string, version int64) error{
-		"get": func(o string, v int64) error {
-			if v != 0 {
-				return monitor.ErrConflict // it takes no version
-			}
-			_, err := d.Get(t.Context(), o, c.ID)
-			return err
-		},
-		"update": func(o string, v int64) error {
-			_, err := d.Update(t.Context(), o, c.ID, monitor.UpdateRequest{Version: v})
-			return err
-		},
-		"delete": func(o string, v int64) error { return d.DeleteVersion(t.Context(), o, c.ID, v) },
-	} {
-		if err := call("thief", 0); !errors.Is(err, monitor.ErrNotFound) {
-			t.Errorf("%s of another owner's: %v, want %v", name, err, monitor.ErrNotFound)
-		}
-		if err := call("acme", 9); !errors.Is(err, monitor.ErrConflict) {
-			t.Errorf("%s of another version: %v, want %v", name, err, monitor.ErrConflict)
-		}
-	}
-	if err := d.Delete(t.Context(), "acme", c.ID); err != nil || len(d.tracked) != 0 {
-		t.Errorf("delete: %v, tracked %v", err, d.tracked)
-	}
-	if err := d.Delete(t.Context(), "acme", c.ID); !errors.Is(err, monitor.ErrNotFound) {
-		t.Errorf("deleted twice: %v, want %v", err, monitor.ErrNotFound)
-	}
-}
-
 // A failure is of an account under each of its names. It ends with the account's recovery, when the
 // monitor no longer has the account, and here when another process polls it.
 func TestReport(t *testing.T) {
@@ -436,6 +358,10 @@ func TestIntervalThatWasNotAskedFor(t *testing.T) {
 				u, err := d.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{})
 				return u.Monitor, err
 			},
+			"listed": func() (monitor.Monitor, error) {
+				p, err := d.List(t.Context(), monitor.Query{Owner: "acme"})
+				return p.Monitors[0], err
+			},
 			"each": func() (got monitor.Monitor, err error) {
 				return got, d.Each(t.Context(), func(m monitor.Monitor) error {
 					if m.ID == c.ID {
@@ -456,21 +382,5 @@ func TestIntervalThatWasNotAskedFor(t *testing.T) {
 		if m, err := d.Pause(t.Context(), "acme", fast.ID); err != nil || m.PollInterval != time.Second {
 			t.Errorf("a stored interval: %s, %v", m.PollInterval, err)
 		}
-	}
-}
-
-// WebhookMoved and End pass on what package control does.
-func TestWebhookMoved(t *testing.T) {
-	d := newDesk(t, nil)
-	c := d.create(t, nil)
-	r, ok, err := d.WebhookMoved(t.Context(), "acme", c.ID, c.WebhookID, "https://b.example.com/")
-	if err != nil || !ok {
-		t.Fatalf("%t, %v", ok, err)
-	}
-	if m, err := monitor.FromRecord(r); err != nil || m.WebhookURL != "https://b.example.com/" || r.Version != 1 {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if err := d.End(t.Context(), func(of string) bool { return of == "acme" }); err != nil || len(d.tracked) != 0 {
-		t.Errorf("%v, tracked %v", err, d.tracked)
 	}
 }

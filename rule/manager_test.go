@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/streamwatch/streamwatch/internal/control"
-	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
@@ -206,78 +204,6 @@ func TestSinceAfterAPause(t *testing.T) {
 	d.same(t, c.Rule)
 }
 
-// Limits is asked about each change, with what was and what will be.
-func TestLimits(t *testing.T) {
-	errLimits := errors.New("not now")
-	var asked string
-	d := newDesk(t, func(c *rule.Config) {
-		c.Limits = func(_ context.Context, was *rule.Rule, is rule.Rule, endpoint bool) ([]control.Limit, error) {
-			asked = fmt.Sprint(is.Status, " ", is.Interval, " ", endpoint)
-			if was != nil {
-				asked = fmt.Sprint(was.Status, " ", was.Interval, " → ", asked)
-			}
-			if is.Interval == time.Second {
-				return nil, errLimits
-			}
-			return []control.Limit{{Limit: record.Limit{Owner: is.Owner, Kinds: []record.Kind{record.Rule}, Max: 1},
-				Exceeded: func(have int64) error { return fmt.Errorf("%d rules: %w", have, errLimits) }}}, nil
-		}
-	})
-	c := d.create(t, nil)
-	for _, tt := range []struct {
-		asked, err string
-		do         func() error
-	}{
-		{"active 1m0s false", "2 rules: not now", func() error {
-			_, err := d.Create(t.Context(), rule.CreateRequest{Owner: "acme", Tag: "b", Query: "moon", Interval: time.Minute})
-			return err
-		}},
-		{"active 1m0s → active 1s false", "not now", func() error {
-			_, err := d.Update(t.Context(), "acme", c.ID, rule.UpdateRequest{Interval: ptr(time.Second)})
-			return err
-		}},
-		{"active 1m0s → paused 1m0s false", "<nil>", func() error {
-			_, err := d.Suspend(t.Context(), "acme", c.ID, rule.ReasonCredits)
-			return err
-		}},
-		{"paused 1m0s → active 1m0s false", "<nil>", func() error {
-			_, err := d.Restore(t.Context(), "acme", c.ID, rule.ReasonCredits)
-			return err
-		}},
-	} {
-		if err := tt.do(); fmt.Sprint(err) != tt.err || asked != tt.asked {
-			t.Errorf("asked about %s, error %v; want %s, %s", asked, err, tt.asked, tt.err)
-		}
-	}
-}
-
-// The errors of the package, from each call.
-func TestErrors(t *testing.T) {
-	d := newDesk(t, nil)
-	c := d.create(t, nil)
-	for name, call := range map[string]func(owner string, version int64) error{
-		"update": func(o string, v int64) error {
-			_, err := d.Update(t.Context(), o, c.ID, rule.UpdateRequest{Version: v})
-			return err
-		},
-		"delete": func(o string, v int64) error { return d.DeleteVersion(t.Context(), o, c.ID, v) },
-	} {
-		if err := call("thief", 0); !errors.Is(err, rule.ErrNotFound) {
-			t.Errorf("%s of another owner's: %v, want %v", name, err, rule.ErrNotFound)
-		}
-		if err := call("acme", 9); !errors.Is(err, rule.ErrConflict) {
-			t.Errorf("%s of another version: %v, want %v", name, err, rule.ErrConflict)
-		}
-	}
-	d.same(t, c.Rule)
-	if err := d.Delete(t.Context(), "acme", c.ID); err != nil || len(d.tracked) != 0 {
-		t.Errorf("delete: %v, tracked %v", err, d.tracked)
-	}
-	if _, err := d.Get(t.Context(), "acme", c.ID); !errors.Is(err, rule.ErrNotFound) {
-		t.Errorf("get of a deleted one: %v, want %v", err, rule.ErrNotFound)
-	}
-}
-
 func TestList(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range 3 {
@@ -394,24 +320,5 @@ func TestManagerConfig(t *testing.T) {
 		if _, err := rule.NewManager(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that names %s", err, want)
 		}
-	}
-}
-
-// WebhookMoved, Reread and End pass on what package control does.
-func TestWebhookMoved(t *testing.T) {
-	d := newDesk(t, nil)
-	c := d.create(t, nil)
-	r, ok, err := d.WebhookMoved(t.Context(), "acme", c.ID, c.WebhookID, "https://b.example.com/")
-	if err != nil || !ok {
-		t.Fatalf("%t, %v", ok, err)
-	}
-	if moved, err := rule.FromRecord(r); err != nil || moved.WebhookURL != "https://b.example.com/" || r.Version != 1 {
-		t.Errorf("%+v, %v", moved, err)
-	}
-	if err := d.End(t.Context(), func(of string) bool { return of == "acme" }); err != nil || len(d.tracked) != 0 {
-		t.Errorf("end: %v, tracked %v", err, d.tracked)
-	}
-	if err := d.Reread(t.Context(), control.Start{}, func(rule.Rule) bool { return false }); err != nil || d.tracked[c.ID] != c.Rule {
-		t.Errorf("reread: %v, tracked %+v", err, d.tracked)
 	}
 }
