@@ -19,7 +19,7 @@ var (
 	ErrTooOld = errors.New("record: the feed does not reach back far enough")
 	// ErrInvalid means that the call is outside the limits of the port, such as a Change of
 	// more than MaxChange records.
-	ErrInvalid = errors.New("record: not a valid change")
+	ErrInvalid = errors.New("record: not valid")
 )
 
 // Error is an error about one record of a Change. It wraps ErrNotFound, ErrConflict,

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -12,9 +13,10 @@ type State interface {
 	// Get returns a value, or ErrNotFound if there is none or its ttl is over.
 	Get(ctx context.Context, n Name) (Value, error)
 	// Swap replaces the given version of a value, 0 if there is none, and returns the new
-	// version. An empty value removes it, and the new version is 0. It returns ErrConflict if the value has another
-	// version. No two values of a store ever have the same version, not even after one was
-	// removed. ttl is by the store's clock, 0 for ever; ErrGone as Gone says.
+	// version. An empty value removes it, and the new version is 0. It returns ErrConflict if
+	// the value has another version. No two values of a store ever have the same version, not
+	// even after one was removed. ttl is by the store's clock, 0 for ever, ErrInvalid below 0;
+	// ErrGone as Gone says.
 	Swap(ctx context.Context, n Name, version uint64, value []byte, ttl time.Duration) (uint64, error)
 }
 
@@ -23,6 +25,15 @@ type Name struct {
 	Space string // what the value is for, such as "spend"
 	Owner string
 	ID    string
+}
+
+// ValidateTTL returns an error that wraps ErrInvalid if the ttl is negative. Swap calls it before
+// it changes anything.
+func ValidateTTL(ttl time.Duration) error {
+	if ttl < 0 {
+		return fmt.Errorf("%w: a ttl of %v, want 0 or more", ErrInvalid, ttl)
+	}
+	return nil
 }
 
 // Value is a stored value.

@@ -36,6 +36,9 @@ func (vs values) Get(ctx context.Context, n record.Name) (record.Value, error) {
 }
 
 func (vs values) Swap(ctx context.Context, n record.Name, version uint64, data []byte, ttl time.Duration) (next uint64, err error) {
+	if err := record.ValidateTTL(ttl); err != nil {
+		return 0, err
+	}
 	err = vs.s.update(ctx, func(draft *state, now time.Time) error {
 		if ttl > 0 && draft.refused(n.Owner, now) {
 			return record.ErrGone

@@ -55,6 +55,9 @@ func (st state) Get(ctx context.Context, n record.Name) (record.Value, error) {
 
 func (st state) Swap(ctx context.Context, n record.Name, version uint64, data []byte, ttl time.Duration) (uint64, error) {
 	s, vs := st.s, &st.s.values
+	if err := record.ValidateTTL(ttl); err != nil {
+		return 0, err
+	}
 	if err := s.lock(ctx); err != nil {
 		return 0, err
 	}

@@ -25,6 +25,9 @@ func (ss stateStore) Get(ctx context.Context, n record.Name) (record.Value, erro
 }
 
 func (ss stateStore) Swap(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (uint64, error) {
+	if err := record.ValidateTTL(ttl); err != nil {
+		return 0, err
+	}
 	ends := ""
 	if ttl > 0 {
 		ends = stamp(ss.s.opts.Now().Add(ttl))

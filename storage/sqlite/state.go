@@ -29,6 +29,9 @@ func valueOf(a querier, n record.Name, now time.Time) (v record.Value, err error
 }
 
 func (ss stateStore) Swap(ctx context.Context, n record.Name, version uint64, value []byte, ttl time.Duration) (next uint64, err error) {
+	if err := record.ValidateTTL(ttl); err != nil {
+		return 0, err
+	}
 	err = ss.s.write(ctx, func(t *tx) error {
 		next, err = swap(t, n, version, value, ttl, ss.s.opts.Now())
 		return err

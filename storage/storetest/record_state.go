@@ -54,6 +54,11 @@ func stateCases() []storeCase {
 			t.noSwap(n, v2, "Swap of the version that was removed is a conflict")
 			t.swap(n, 0, "c", 0)
 		}},
+		{name: "Swap refuses a negative ttl", run: func(t *storeTest) {
+			_, err := t.store.Ports().State.Swap(t.Context(), n, 0, []byte("a"), -1)
+			t.refused(err, record.ErrInvalid, "Swap with a ttl below 0 is not valid")
+			expect(t, t.value(n), "none", "Swap that returns ErrInvalid changes nothing")
+		}},
 		{name: "no version comes twice, nor after a restart", needs: needsClock, run: func(t *storeTest) {
 			seen := map[uint64]bool{0: true}
 			swap := func(n record.Name, version uint64, ttl time.Duration) uint64 {
