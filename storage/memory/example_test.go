@@ -7,7 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/internal/roles"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -18,9 +18,12 @@ func Example() {
 	defer store.Close(ctx)
 
 	src := deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_1", Owner: "acme", Name: "space"}
-	if err := roles.Endpoints(store.Ports().Records).Create(ctx, deliver.Endpoint{
-		ID: "wh_1", Source: src, URL: "https://hooks.example.com/posts", Status: deliver.EndpointActive,
-	}); err != nil {
+	endpoint, err := deliver.Endpoint{ID: "wh_1", Source: src, URL: "https://hooks.example.com/posts", Status: deliver.EndpointActive}.Record()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := store.Ports().Records.Apply(ctx, record.Change{Put: []record.Record{endpoint}}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -47,46 +47,19 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 	var found []detect.Cursor
 	for _, t := range targets {
 		if c, ok := s.cursors[t]; ok {
-			found = append(found, c.of(t))
+			c.Gaps = slices.Clone(c.Gaps)
+			found = append(found, c)
 		}
 	}
 	return found, nil
 }
 
-// cursor is a detect.Cursor without its Target. There is one for each target.
-type cursor struct {
-	since  time.Time
-	userID string
-	rare   *rareCursor // nil if all its fields would be empty, as for most targets
-}
-
-// rareCursor holds the fields of a detect.Cursor that are usually empty.
-type rareCursor struct {
-	gaps     []detect.Gap
-	position string
-}
-
-func newCursor(c *detect.Cursor) cursor {
-	kept := cursor{since: c.Since, userID: c.UserID}
-	if len(c.Gaps) > 0 || c.Position != "" {
-		kept.rare = &rareCursor{slices.Clone(c.Gaps), c.Position}
-	}
-	return kept
-}
-
-// of returns the cursor as a detect.Cursor of the given target.
-func (c cursor) of(target string) detect.Cursor {
-	out := detect.Cursor{Target: target, Since: c.since, UserID: c.userID}
-	if c.rare != nil {
-		out.Gaps, out.Position = slices.Clone(c.rare.gaps), c.rare.position
-	}
-	return out
-}
-
 // commit applies a valid batch. It cannot fail.
 func (s *Store) commit(b *detect.Batch, now time.Time) {
 	if b.Cursor != nil {
-		s.cursors[b.Cursor.Target] = newCursor(b.Cursor)
+		c := *b.Cursor
+		c.Gaps = slices.Clone(c.Gaps)
+		s.cursors[c.Target] = c
 	}
 	for i := range b.Events {
 		b.Events[i].Seq = 0

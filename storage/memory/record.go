@@ -18,9 +18,8 @@ type recordStore struct{ s *Store }
 // recordTable holds the records. The caller holds the store's lock.
 type recordTable struct {
 	byKey    map[record.Key]*recordRow
-	byOwner  map[ownerKind][]*recordRow // in order of creation
-	byName   map[recordName]*recordRow
-	byLookup map[record.Key]*recordRow   // the key's ID is the lookup
+	byOwner  map[ownerKind][]*recordRow  // in order of creation
+	unique   map[uniqueKey]*recordRow    // by name, and by lookup
 	children map[record.Key][]*recordRow // by parent, in order of creation
 	sums     map[sumKey]sum
 	gone     map[string]time.Time // until when an owner is refused, by record.OwnerID
@@ -40,16 +39,24 @@ type ownerKind struct {
 	kind  record.Kind
 }
 
-type recordName struct {
-	owner  string
-	kind   record.Kind
-	parent record.Key
-	name   string
+// uniqueKey is what only one record may have: a name among its siblings, or a lookup of its kind.
+type uniqueKey struct {
+	owner        string
+	kind         record.Kind
+	parent       record.Key
+	name, lookup string
 }
 
-func nameOf(r *record.Record) recordName { return recordName{r.Owner, r.Kind, r.Parent, r.Name} }
-
-func lookupOf(r *record.Record) record.Key { return record.Key{Kind: r.Kind, ID: r.Lookup} }
+// uniqueKeys returns the name and the lookup of a record, if it has them.
+func uniqueKeys(r *record.Record) (keys []uniqueKey) {
+	if r.Name != "" {
+		keys = append(keys, uniqueKey{owner: r.Owner, kind: r.Kind, parent: r.Parent, name: r.Name})
+	}
+	if r.Lookup != "" {
+		keys = append(keys, uniqueKey{kind: r.Kind, lookup: r.Lookup})
+	}
+	return keys
+}
 
 // sumKey selects the records of a sum as record.Limit does.
 type sumKey struct {
@@ -66,8 +73,7 @@ func newRecordTable() recordTable {
 	return recordTable{
 		byKey:    make(map[record.Key]*recordRow),
 		byOwner:  make(map[ownerKind][]*recordRow),
-		byName:   make(map[recordName]*recordRow),
-		byLookup: make(map[record.Key]*recordRow),
+		unique:   make(map[uniqueKey]*recordRow),
 		children: make(map[record.Key][]*recordRow),
 		sums:     make(map[sumKey]sum),
 		gone:     make(map[string]time.Time),
@@ -90,7 +96,7 @@ func (rs recordStore) Find(ctx context.Context, k record.Kind, lookup string) (r
 		return record.Record{}, err
 	}
 	defer rs.s.mu.Unlock()
-	if r := rs.s.records.byLookup[record.Key{Kind: k, ID: lookup}]; r != nil {
+	if r := rs.s.records.unique[uniqueKey{kind: k, lookup: lookup}]; r != nil {
 		return r.clone(), nil
 	}
 	return record.Record{}, record.ErrNotFound
@@ -274,21 +280,17 @@ func (t *recordTable) store(r *recordRow, rec *record.Record) {
 		t.unname(r)
 		r.rec = rec
 	}
-	if rec.Name != "" {
-		t.byName[nameOf(rec)] = r
-	}
-	if rec.Lookup != "" {
-		t.byLookup[lookupOf(rec)] = r
+	for _, k := range uniqueKeys(rec) {
+		t.unique[k] = r
 	}
 }
 
 // unname frees the name and the lookup of a row, unless another row of the change has them already.
 func (t *recordTable) unname(r *recordRow) {
-	if name := nameOf(r.rec); t.byName[name] == r {
-		delete(t.byName, name)
-	}
-	if lookup := lookupOf(r.rec); t.byLookup[lookup] == r {
-		delete(t.byLookup, lookup)
+	for _, k := range uniqueKeys(r.rec) {
+		if t.unique[k] == r {
+			delete(t.unique, k)
+		}
 	}
 }
 

@@ -114,16 +114,14 @@ func (t *recordTable) check(c *record.Change, now time.Time) (*effect, error) {
 			return nil, &record.Error{Key: ref.Key, Err: err}
 		}
 	}
-	names, lookups := make(map[recordName]bool), make(map[record.Key]bool)
+	own := make(map[uniqueKey]bool)
 	for _, p := range e.put {
-		name, lookup := nameOf(p.rec), lookupOf(p.rec)
-		if r := t.byName[name]; r != nil && !freed[r] || p.rec.Name != "" && names[name] {
-			taken = p.rec.Key
+		for _, k := range uniqueKeys(p.rec) {
+			if r := t.unique[k]; r != nil && !freed[r] || own[k] {
+				taken = p.rec.Key
+			}
+			own[k] = true
 		}
-		if r := t.byLookup[lookup]; r != nil && !freed[r] || p.rec.Lookup != "" && lookups[lookup] {
-			taken = p.rec.Key
-		}
-		names[name], lookups[lookup] = true, true
 	}
 	if !taken.IsZero() {
 		return nil, &record.Error{Key: taken, Err: record.ErrDuplicate}

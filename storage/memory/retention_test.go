@@ -147,16 +147,3 @@ func TestBalancesStayExactWhenEntriesGo(t *testing.T) {
 	want(t, "acme's entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "5=50 4=40")
 	want(t, "globex's entries", entries(t, s, billing.EntryQuery{Owner: "globex"}), "theirs=1")
 }
-
-func TestTotalsStayWhenEntriesGo(t *testing.T) {
-	ctx := t.Context()
-	s, _ := open(t, memory.Options{MaxEntries: 1})
-	src := billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "r1"}
-	for i := range 5 {
-		must(t, s.Ports().Ledger.Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Kind: src.Kind, SourceID: src.ID, Amount: 10}))
-	}
-	want(t, "entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "4=50")
-	totals, err := s.Ports().Ledger.Totals(ctx, src)
-	must(t, err)
-	want(t, "total", fmt.Sprint(totals), "[50]")
-}

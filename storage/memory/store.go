@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -67,7 +68,7 @@ type Store struct {
 	records recordTable
 	values  values
 	replays map[string]*deliver.Replay // by endpoint
-	cursors map[string]cursor          // by target
+	cursors map[string]detect.Cursor   // by target
 
 	events   events
 	balances balances
@@ -84,7 +85,7 @@ func New(opts Options) *Store {
 		records:   newRecordTable(),
 		values:    newValues(),
 		replays:   make(map[string]*deliver.Replay),
-		cursors:   make(map[string]cursor),
+		cursors:   make(map[string]detect.Cursor),
 		events:    newEvents(opts),
 		balances:  newBalances(opts),
 		roster:    newRoster(),
