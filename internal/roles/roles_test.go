@@ -10,7 +10,6 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -79,33 +78,6 @@ func TestEveryFieldIsStored(t *testing.T) {
 		want, got, err := store()
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("the %s came back as %+v, %v\nwant %+v", name, got, err, want)
-		}
-	}
-}
-
-func TestErrorsAreThoseOfTheKind(t *testing.T) {
-	ctx := t.Context()
-	monitors := roles.Monitors(memory.New(memory.Options{}).Ports().Records)
-	m := monitor.Monitor{ID: "m", Owner: "acme", Name: "a", Status: monitor.Active}
-	first := m
-	first.Version = 1
-	for _, row := range []struct {
-		name string
-		err  error
-		want error
-	}{
-		{"Create", monitors.Create(ctx, m), nil},
-		{"Create again", monitors.Create(ctx, m), monitor.ErrDuplicate},
-		{"Update", monitors.Update(ctx, first), nil},
-		{"Update of an old version", monitors.Update(ctx, first), monitor.ErrConflict},
-		{"Update of no version", monitors.Update(ctx, m), monitor.ErrConflict},
-		{"Update of no version of nothing", monitors.Update(ctx, monitor.Monitor{ID: "none"}), monitor.ErrNotFound},
-		{"Delete for another owner", monitors.Delete(ctx, "globex", "m"), monitor.ErrNotFound},
-		{"Scan", monitors.Scan(ctx, func(monitor.Monitor) error { return record.ErrInvalid }), record.ErrInvalid},
-		{"Delete", monitors.Delete(ctx, "acme", "m"), nil},
-	} {
-		if !errors.Is(row.err, row.want) {
-			t.Errorf("%s: error = %v, want %v", row.name, row.err, row.want)
 		}
 	}
 }
