@@ -113,30 +113,3 @@ func TestBackupWhileWriting(t *testing.T) {
 	cancel()
 	<-written
 }
-
-func TestBackupDoesNotReplaceAFileMadeMeanwhile(t *testing.T) {
-	s := furnished(t)
-	for range 5 { // until the file is made in time
-		to := filepath.Join(t.TempDir(), "b.db")
-		made := background(func() error {
-			for {
-				if files, err := os.ReadDir(filepath.Dir(to)); err != nil || len(files) > 0 {
-					break
-				}
-			}
-			f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-			if err == nil {
-				_, err = f.WriteString("mine")
-				err = errors.Join(err, f.Close())
-			}
-			return err
-		})
-		err := s.Backup(t.Context(), to)
-		if <-made == nil {
-			wantErr(t, err, fs.ErrExist)
-			want(t, "the other file", string(read(t, to)[:4]), "mine")
-			return
-		}
-	}
-	t.Skip("the backup was always faster")
-}

@@ -69,8 +69,8 @@ func (l *ledgerTx) post(e billing.Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := l.afford(e.Owner, a, e.Amount); err != nil {
-		return err
+	if e.Amount < 0 && a.Available+e.Amount < 0 {
+		return billing.ErrInsufficient
 	}
 	if e.Amount > 0 && e.Amount > math.MaxInt64-a.Available-a.Reserved {
 		return billing.ErrAmount
@@ -104,43 +104,10 @@ func (l *ledgerTx) addTotal(src billing.Source, amount billing.Credits) error {
 		src.Owner, string(src.Kind), src.ID, int64(billing.AddTotal(total, amount)))
 }
 
-// expireStep is the maximum number of expired reservations that a call gives back without needing
-// their credits. The others wait for later calls. Until then Balance, afford and lapse check
-// ExpiresAt.
-const expireStep = "64"
-
-// expire gives back up to expireStep expired reservations, earliest first.
+// expire gives back the reservations that have expired.
 func (l *ledgerTx) expire() error {
-	_, err := l.giveBack(`SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at LIMIT `+expireStep, nanos(l.now))
-	return err
-}
-
-// lapse gives back the reservation with this id if it has expired.
-func (l *ledgerTx) lapse(id string) error {
-	_, err := l.giveBack(`SELECT id FROM reservations WHERE id = ? AND expires_at <= ?`, id, nanos(l.now))
-	return err
-}
-
-// afford returns ErrInsufficient if the owner's balance does not cover amount, which is negative
-// for a charge. It gives back expired reservations first if the balance does not suffice without.
-func (l *ledgerTx) afford(owner string, a *account, amount billing.Credits) error {
-	for amount < 0 && a.Available+amount < 0 {
-		n, err := l.giveBack(`SELECT id FROM reservations WHERE owner = ? AND expires_at <= ? ORDER BY expires_at LIMIT `+expireStep,
-			owner, nanos(l.now))
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return billing.ErrInsufficient
-		}
-	}
-	return nil
-}
-
-// giveBack gives back the reservations that a query selects, and returns their number.
-func (l *ledgerTx) giveBack(query string, args ...any) (int, error) {
 	var ids []string
-	err := each(l, query, args, func(rows *sql.Rows) error {
+	err := each(l, `SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at`, []any{nanos(l.now)}, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -149,7 +116,7 @@ func (l *ledgerTx) giveBack(query string, args ...any) (int, error) {
 	for i := 0; i < len(ids) && err == nil; i++ {
 		_, err = l.resolve(ids[i], givenBack)
 	}
-	return len(ids), err
+	return err
 }
 
 // resolve ends an open reservation, makes its amount available again, and returns the reservation.

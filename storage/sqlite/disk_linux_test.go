@@ -2,15 +2,12 @@ package sqlite_test
 
 import (
 	"bytes"
-	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
 // limitedChild makes a test run itself as a process of its own.
@@ -29,31 +26,6 @@ func limited(t *testing.T) bool {
 		t.Errorf("the process ended with %v: %s", err, out)
 	}
 	return false
-}
-
-// With a limit on the size of files the system refuses writes: the log beside the
-// file cannot grow.
-func TestDiskError(t *testing.T) {
-	if !limited(t) {
-		return
-	}
-	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	path := filepath.Join(t.TempDir(), "store.db")
-	var log bytes.Buffer
-	s, _ := openAt(t, path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	var old syscall.Rlimit
-	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
-	set := func(l syscall.Rlimit) func() {
-		return func() { must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)) }
-	}
-	defer set(old)()
-	breakDisk := func() {
-		info, err := os.Stat(path + "-wal")
-		must(t, err)
-		set(syscall.Rlimit{Cur: uint64(info.Size()) + 8192, Max: old.Max})()
-	}
-	failures(t, path, s, &log, "disk I/O error", breakDisk, set(old))
 }
 
 func TestABackupThatFailsLeavesNothing(t *testing.T) {

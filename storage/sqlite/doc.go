@@ -84,8 +84,8 @@
 // Options.IDRetention (at most Options.MaxEventIDs ids), to recognise a post that is found again.
 // Removing ledger entries does not change balances.
 //
-// Each transaction removes some of the rows that are too old or too many: 64 of each kind,
-// plus twice as many as it adds. Rows past their retention are not shown, even before
+// Each transaction that adds rows removes some that are too old or too many: 64 of each kind, plus
+// twice as many as it adds. Rows past their retention are not shown, even before
 // they are removed. The file does not shrink: free pages are used again.
 //
 // Erase removes the rows of an owner. Bytes of rows deleted by Erase or by retention stay in free

@@ -45,18 +45,10 @@ func (s *Store) Block(ctx context.Context, begun chan<- struct{}, end <-chan str
 }
 
 // Queued is how many writes wait for the next transaction.
-func (s *Store) Queued() int {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	return len(s.w.queue)
-}
+func (s *Store) Queued() int { return len(s.w.queue) }
 
 // Stopped says whether the writer takes no more jobs.
-func (s *Store) Stopped() bool {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	return s.w.closed
-}
+func (s *Store) Stopped() bool { return s.w.ctx.Err() != nil }
 
 // Ask gives the first column of a query's last row, on the connection that writes.
 func (s *Store) Ask(ctx context.Context, query string) (answer string, err error) {

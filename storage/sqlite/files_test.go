@@ -88,12 +88,6 @@ func moveAway(t *testing.T, path string) {
 	}
 }
 
-func TestAnEmptyFileIsAStoreToBe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	must(t, os.WriteFile(path, nil, 0o600))
-	worked(t, path)
-}
-
 func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	worked(t, path)

@@ -33,16 +33,15 @@ const askEvery = time.Millisecond
 func (w *writer) lock(t *tx) error {
 	for left := w.patience; ; left -= askEvery {
 		err := t.exec("BEGIN IMMEDIATE") // takes askEvery when it is refused
-		_, closed := w.waiting()
-		if !hasCode(err, result.SQLITE_BUSY) || closed || left <= 0 {
+		if !hasCode(err, result.SQLITE_BUSY) || w.ctx.Err() != nil || left <= 0 {
 			return err
 		}
 	}
 }
 
-// commit runs a group's jobs in the transaction t and commits it. Each job has a savepoint, unless
-// it is the only one. Jobs that are queued meanwhile join the group, up to maxGroup in all, because
-// a sync costs more than most jobs. If commit returns an error, no job is acknowledged.
+// commit runs a group's jobs in the transaction t and commits it. Each job but the first has a
+// savepoint. Jobs that are queued meanwhile join the group, because a sync costs more than most
+// jobs. If commit returns an error, no job is acknowledged.
 //
 // When COMMIT fails, for example because a sync fails, no change is visible. But the changes may be
 // in the log. If the process ended now, Open would find them. The next transaction overwrites them,
@@ -54,29 +53,31 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 			t.exec("ROLLBACK") // fails if SQLite has already rolled back, for example on a full disk
 		}
 	}()
-	if len(g.jobs) == 0 {
-		return nil // all were withdrawn
-	}
-	for done := 0; done < len(g.jobs); done++ {
-		j := g.jobs[done]
-		if j.err = j.ctx.Err(); j.err == nil && len(g.jobs) == 1 {
-			if j.err = guard(func() error { return j.do(t) }); j.err != nil {
-				return nil // undone with the transaction
-			}
-		} else if j.err == nil {
+	ran := false
+	for n := 0; n < len(g.jobs) || w.join(g); n++ {
+		j := g.jobs[n]
+		if !j.taken.CompareAndSwap(false, true) {
+			continue // its caller has given up
+		}
+		if j.err = j.ctx.Err(); j.err != nil {
+			continue
+		}
+		if ran {
 			if j.err, err = t.inSavepoint(j.do); err != nil {
 				return err
 			}
+			continue
 		}
-		if done == len(g.jobs)-1 {
-			if _, closed := w.waiting(); !closed {
-				g.jobs = append(g.jobs, w.take(maxGroup-len(g.jobs))...)
-			}
+		if j.err = guard(func() error { return j.do(t) }); j.err != nil {
+			return nil // undone with the transaction
 		}
+		ran = true
 	}
-	// An error of the removal of old rows is no reason to refuse new ones.
-	due, notRemoved := w.retention.due(t)
-	if due {
+	if !ran {
+		return nil
+	}
+	var notRemoved error // no reason to refuse new rows
+	if t.added > 0 {
 		if notRemoved, err = t.inSavepoint(w.retention.remove); err != nil {
 			return err
 		}

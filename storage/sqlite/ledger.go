@@ -27,7 +27,7 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	return l.change(ctx, r.ID, func(t *ledgerTx) error {
+	return l.change(ctx, func(t *ledgerTx) error {
 		open, err := t.exists(`SELECT 1 FROM reservations WHERE id = ?`, r.ID)
 		if open || err != nil {
 			return err
@@ -44,8 +44,8 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 		if err != nil {
 			return err
 		}
-		if err := t.afford(r.Owner, a, -r.Amount); err != nil {
-			return err
+		if a.Available < r.Amount {
+			return billing.ErrInsufficient
 		}
 		a.Available -= r.Amount
 		a.Reserved += r.Amount
@@ -57,7 +57,7 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 }
 
 func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
-	return l.change(ctx, id, func(t *ledgerTx) error {
+	return l.change(ctx, func(t *ledgerTx) error {
 		r, err := t.resolve(id, committed)
 		if r == nil || err != nil {
 			return err
@@ -69,7 +69,7 @@ func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
 }
 
 func (l ledger) Release(ctx context.Context, id string) error {
-	return l.change(ctx, id, func(t *ledgerTx) error {
+	return l.change(ctx, func(t *ledgerTx) error {
 		_, err := t.resolve(id, givenBack)
 		return err
 	})
@@ -81,7 +81,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 			return err
 		}
 	}
-	return l.change(ctx, "", func(t *ledgerTx) error {
+	return l.change(ctx, func(t *ledgerTx) error {
 		for _, e := range entries {
 			if err := t.post(e); err != nil {
 				return err
@@ -198,15 +198,11 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 	return totals, nil
 }
 
-// change runs do in a write. Before do it gives back some expired reservations, and the given one
-// if that has expired.
-func (l ledger) change(ctx context.Context, reservation string, do func(*ledgerTx) error) error {
+// change runs do in a write, after the expired reservations were given back.
+func (l ledger) change(ctx context.Context, do func(*ledgerTx) error) error {
 	return l.s.write(ctx, func(t *tx) error {
 		changes := newLedgerTx(t, l.s.opts.Now())
 		if err := changes.expire(); err != nil {
-			return err
-		}
-		if err := changes.lapse(reservation); err != nil {
 			return err
 		}
 		if err := do(changes); err != nil {

@@ -116,13 +116,9 @@ const scanStep = 100
 
 // Scan uses no connection while fn runs.
 func (rs recordStore) Scan(ctx context.Context, k record.Kind, fn func(record.Record) error) error {
-	if err := rs.s.calling.enter(); err != nil {
-		return err
-	}
-	defer rs.s.calling.leave()
 	for after, more := int64(0), true; more; {
 		var list []record.Record
-		err := rs.s.show(ctx, rs.s.searches, func(r *snapshot) (err error) {
+		err := rs.s.search(ctx, func(r *snapshot) (err error) {
 			list, after, err = scanRecords(r, k, after)
 			return err
 		})
@@ -130,11 +126,8 @@ func (rs recordStore) Scan(ctx context.Context, k record.Kind, fn func(record.Re
 			return err
 		}
 		for i := range list {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case rs.s.cut.Err() != nil:
-				return ErrClosed
+			if err := ctx.Err(); err != nil {
+				return err
 			}
 			if err := fn(list[i]); err != nil {
 				return err

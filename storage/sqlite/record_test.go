@@ -2,8 +2,6 @@ package sqlite_test
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/streamwatch/streamwatch/record"
@@ -33,28 +31,5 @@ func createWithEndpoint(id string) record.Change {
 			{Owner: "acme", Kinds: sources, Status: "active", Of: record.Price, Max: 1e9},
 			{Owner: "acme", Kinds: []record.Kind{record.Endpoint}, Parent: m, Of: record.Count, Max: 100},
 		},
-	}
-}
-
-// BenchmarkApply creates a monitor with an endpoint, under four limits, beside 10,000 of each.
-func BenchmarkApply(b *testing.B) {
-	for _, sync := range []string{"OFF", "FULL"} {
-		b.Run("sync="+sync, func(b *testing.B) {
-			defer sqlite.SetSynchronous(sync)()
-			s, _ := openAt(b, filepath.Join(b.TempDir(), "bench.db"), sqlite.Options{})
-			fill := record.Change{}
-			for i := range 10_000 {
-				fill.Put = append(fill.Put, createWithEndpoint(fmt.Sprint("old ", i)).Put...)
-				if len(fill.Put) == record.MaxChange {
-					apply(b, s, fill)
-					fill.Put = nil
-				}
-			}
-			for n := 0; b.Loop(); n++ {
-				if _, err := s.Ports().Records.Apply(b.Context(), createWithEndpoint(fmt.Sprint(n))); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -10,18 +10,15 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// A step of a replay blocks all other writes. It therefore looks at no more than replaySpan events,
-// and no more than replayReach sequence numbers. Many numbers may be those of events past their
-// retention.
-const (
-	replaySpan  = 256
-	replayReach = 2048
-)
+// replaySpan is the maximum number of events that a step of a replay looks at, because a step blocks
+// all other writes.
+const replaySpan = 256
 
 // replayed is an event that a step looks at.
 type replayed struct {
 	seq   uint64
 	n     int64
+	kept  bool           // it is not past its retention
 	ours  bool           // it belongs to the replay's source
 	had   sql.NullInt64  // number of its delivery to the endpoint
 	state sql.NullString // of that delivery
@@ -37,18 +34,19 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 		if err != nil {
 			return err
 		}
-		end, err := replayEnd(t, &r)
-		if err != nil {
-			return err
-		}
 		var create, reopen []replayed
 		looked := 0
-		enough, err := eachReplayed(t, &r, end, rs.s.expired(), func(e replayed) (enough bool) {
-			send := e.ours && (!e.had.Valid || deliver.State(e.state.String) == deliver.StateFailed)
+		err = eachReplayed(t, &r, rs.s.expired(), func(e replayed) error {
+			send := e.kept && e.ours && (!e.had.Valid || deliver.State(e.state.String) == deliver.StateFailed)
 			if send && len(create)+len(reopen) >= max(q.Limit, 1) {
-				return true
+				return errEnough
 			}
+			r.Removed += e.seq - r.Cursor - 1
+			r.Cursor = e.seq
+			looked++
 			switch {
+			case !e.kept:
+				r.Removed++
 			case send && e.had.Valid:
 				reopen = append(reopen, e)
 			case send:
@@ -56,19 +54,16 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 			case e.ours:
 				r.Left++
 			}
-			r.Removed += e.seq - r.Cursor - 1
-			r.Cursor = e.seq
-			looked++
-			return false
+			return nil
 		})
-		if err != nil {
+		if err != nil && err != errEnough {
 			return err
 		}
 		r.Created += len(create)
 		r.Reopened += len(reopen)
-		if !enough && looked < replaySpan {
-			r.Removed += end - r.Cursor
-			r.Cursor = end
+		if err == nil && looked < replaySpan {
+			r.Removed += r.Last - r.Cursor
+			r.Cursor = r.Last
 		}
 		if r.Cursor == r.Last {
 			r.State = deliver.ReplayDone
@@ -104,38 +99,20 @@ func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 // errEnough makes each stop reading rows.
 var errEnough = errors.New("sqlite: enough rows")
 
-// replayEnd returns the last event number that the step may reach.
-func replayEnd(t *tx, r *deliver.Replay) (uint64, error) {
-	next := r.Last
-	_, err := one(t, `SELECT seq FROM events WHERE owner = ? AND seq > ? ORDER BY seq LIMIT 1`, []any{r.Owner, int64(r.Cursor)}, &next)
-	if err != nil || next >= r.Last {
-		return r.Last, err
-	}
-	return min(next+replayReach-1, r.Last), nil
-}
-
-// eachReplayed calls look for the owner's next events, up to the number end. It stops when look
-// returns true or after replaySpan events. It leaves out events past their retention. It reads a
-// row only when the step needs it.
-func eachReplayed(t *tx, r *deliver.Replay, end uint64, expired int64, look func(replayed) (enough bool)) (enough bool, err error) {
-	err = each(t, `SELECT e.seq, e.n, e.source_id = ?1, d.n, d.state,
+// eachReplayed calls look for the owner's next events, up to replaySpan, until it returns an error.
+// It reads a row only when the step needs it.
+func eachReplayed(t *tx, r *deliver.Replay, expired int64, look func(replayed) error) error {
+	return each(t, `SELECT e.seq, e.n, `+retained("e.n", "?2")+`, e.source_id = ?1, d.n, d.state,
 			(SELECT coalesce(max(p.n) + 1, e.n << `+fmt.Sprint(placeBits)+`) FROM deliveries p WHERE `+ofEvent("p.n", "e.n")+`)
 		FROM events e LEFT JOIN deliveries d ON `+ofEvent("d.n", "e.n")+` AND d.endpoint_id = ?6
-		WHERE e.owner = ?3 AND e.seq > ?4 AND e.seq <= ?5 AND `+retained("e.n", "?2")+` ORDER BY e.seq LIMIT `+fmt.Sprint(replaySpan),
-		[]any{r.SourceID, expired, r.Owner, int64(r.Cursor), int64(end), r.EndpointID}, func(rows *sql.Rows) error {
+		WHERE e.owner = ?3 AND e.seq > ?4 AND e.seq <= ?5 ORDER BY e.seq LIMIT `+fmt.Sprint(replaySpan),
+		[]any{r.SourceID, expired, r.Owner, int64(r.Cursor), int64(r.Last), r.EndpointID}, func(rows *sql.Rows) error {
 			var e replayed
-			if err := rows.Scan(&e.seq, &e.n, &e.ours, &e.had, &e.state, &e.place); err != nil {
+			if err := rows.Scan(&e.seq, &e.n, &e.kept, &e.ours, &e.had, &e.state, &e.place); err != nil {
 				return wrap(err)
 			}
-			if look(e) {
-				return errEnough
-			}
-			return nil
+			return look(e)
 		})
-	if err == errEnough {
-		return true, nil
-	}
-	return false, err
 }
 
 // replay creates and reopens deliveries, stores the replay, and returns the deliveries in order

@@ -2,13 +2,12 @@ package sqlite
 
 import (
 	"database/sql"
-	"fmt"
 	"time"
 )
 
-// removeStep is part of the maximum number of rows of each kind that a transaction removes:
-// removeStep plus twice as many as it adds. That is enough to catch up, and too few for callers to
-// notice.
+// removeStep is part of the maximum number of rows of each kind that a transaction which adds rows
+// removes: removeStep plus twice as many as it adds. That is enough to catch up, and too few for
+// callers to notice.
 const removeStep = 64
 
 // expired returns the latest time at which an event was settled that is now past its retention.
@@ -28,49 +27,13 @@ func retainedOfAll(event, expired string) string {
 	return event + ` NOT IN (SELECT event FROM settled WHERE settled_at <= ` + expired + `)`
 }
 
-// retention removes records that are too old or too many. Each transaction removes some of them.
+// retention removes records that are too old or too many. Each transaction that adds some removes
+// some.
 type retention struct{ opts Options }
 
 // idQueues are the tables of remembered ids. Rows that are too old or too many are removed, the
 // oldest first.
 var idQueues = []string{"removed_events", "removed_entries", "resolved_reservations"}
-
-// stockQuery selects the number of events, and the time when the first one was settled. For
-// ledger_entries and each of idQueues it selects the number of rows, including gaps in their
-// numbers, and the time of the oldest row.
-var stockQuery = func() string {
-	query := `SELECT ` + newestEvent + ` - removed, (SELECT min(settled_at) FROM settled)`
-	for _, table := range append([]string{"ledger_entries"}, idQueues...) {
-		query += fmt.Sprintf(`, coalesce((SELECT max(n) FROM %[1]s) - (SELECT min(n) FROM %[1]s) + 1, 0), (SELECT recorded_at FROM %[1]s ORDER BY n LIMIT 1)`, table)
-	}
-	return query + ` FROM totals`
-}()
-
-// due reports whether there is something to remove.
-func (r retention) due(t *tx) (bool, error) {
-	limits := []struct {
-		rows int
-		age  time.Duration
-	}{
-		{r.opts.MaxEvents, r.opts.Retention}, {r.opts.MaxEntries, r.opts.EntryRetention},
-		{r.opts.MaxEventIDs, r.opts.IDRetention}, {r.opts.MaxEventIDs, r.opts.IDRetention}, {r.opts.MaxEventIDs, r.opts.IDRetention},
-	}
-	rows, oldest := make([]int, len(limits)), make([]sql.NullInt64, len(limits))
-	var into []any
-	for i := range limits {
-		into = append(into, &rows[i], &oldest[i])
-	}
-	if _, err := one(t, stockQuery, nil, into...); err != nil {
-		return false, err
-	}
-	now := r.opts.Now()
-	for i, l := range limits {
-		if oldest[i].Valid && (rows[i] > l.rows || oldest[i].Int64 <= nanos(now.Add(-l.age))) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
 
 // remove removes some of the records that are too old or too many.
 func (r retention) remove(t *tx) error {

@@ -89,25 +89,21 @@ func (r *snapshot) query(query string, args ...any) (*sql.Rows, error) {
 
 // read runs do on a snapshot. It waits for no writer.
 func (s *Store) read(ctx context.Context, do func(*snapshot) error) error {
-	if err := s.calling.enter(); err != nil {
-		return err
-	}
-	defer s.calling.leave()
 	return s.show(ctx, s.reads, do)
 }
 
 // search is like read, for queries that may take long. They have their own connections: otherwise
 // short reads would wait for them.
 func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
+	return s.show(ctx, s.searches, do)
+}
+
+// show runs do on a snapshot from a pool.
+func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 	if err := s.calling.enter(); err != nil {
 		return err
 	}
 	defer s.calling.leave()
-	return s.show(ctx, s.searches, do)
-}
-
-// show runs do on a snapshot from a pool. The caller must have entered s.calling.
-func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.cut, cancel)()
@@ -138,39 +134,36 @@ func look(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 // gate counts the calls in progress until it is shut.
 type gate struct {
 	mu      sync.Mutex
-	callers int
-	idle    chan struct{} // nil while open; closed when shut and empty
+	closed  bool
+	callers sync.WaitGroup
 }
 
 func (g *gate) enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.idle != nil {
+	if g.closed {
 		return ErrClosed
 	}
-	g.callers++
+	g.callers.Add(1)
 	return nil
 }
 
-func (g *gate) leave() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.callers--; g.callers == 0 && g.idle != nil {
-		close(g.idle)
-	}
-}
+func (g *gate) leave() { g.callers.Done() }
 
+// shut returns a channel that is closed when the last call has left.
 func (g *gate) shut() (idle <-chan struct{}, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.idle != nil {
+	if g.closed {
 		return nil, ErrClosed
 	}
-	g.idle = make(chan struct{})
-	if g.callers == 0 {
-		close(g.idle)
-	}
-	return g.idle, nil
+	g.closed = true
+	left := make(chan struct{})
+	go func() {
+		g.callers.Wait()
+		close(left)
+	}()
+	return left, nil
 }
 
 // pageBounds converts a page number, counted from 1, and a page size to LIMIT and OFFSET. A zero

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,21 +12,22 @@ import (
 // them waits for the others.
 const maxGroup = 256
 
+// maxQueued is the maximum number of jobs in the queue. More callers wait until there is room.
+const maxQueued = 1024
+
 // writer owns the only connection that writes. Calls queue up while a transaction is synced to the
 // disk. The next transaction takes all of them, and they share the cost of its sync. No call waits
-// for others to arrive. The queue has one job for each waiting caller.
+// for others to arrive.
 type writer struct {
 	db        *sql.DB
 	path      string // of the file
 	logger    *slog.Logger
 	retention retention
 
-	mu     sync.Mutex
-	queue  []*job
-	closed bool
-
-	bell chan struct{} // buffered, size 1; holds a value when the queue may have jobs
-	done chan struct{} // closed when run returns
+	queue chan *job
+	ctx   context.Context // ends when stop is called
+	end   context.CancelFunc
+	done  chan struct{} // closed when run returns
 
 	// The fields below are used by run's goroutine only.
 	patience time.Duration // how long to wait for a lock that another program has
@@ -40,21 +41,20 @@ type writer struct {
 
 // job is a call that waits for its transaction.
 type job struct {
-	ctx  context.Context
-	do   func(*tx) error
-	err  error
-	done chan struct{}
+	ctx   context.Context
+	do    func(*tx) error
+	taken atomic.Bool // by the writer, which runs it, or by its caller, who gives up
+	err   error
+	done  chan struct{}
 }
-
-// group is the jobs of one transaction.
-type group struct{ jobs []*job }
 
 // newWriter returns a writer that uses conn, a connection of db to the file at path.
 func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, r retention) *writer {
 	w := &writer{
 		db: db, path: path, logger: logger, retention: r, patience: busyTimeout,
-		bell: make(chan struct{}, 1), done: make(chan struct{}), logBound: logLimit,
+		queue: make(chan *job, maxQueued), done: make(chan struct{}), logBound: logLimit,
 	}
+	w.ctx, w.end = context.WithCancel(context.Background())
 	w.use(conn)
 	return w
 }
@@ -67,52 +67,33 @@ func (w *writer) write(ctx context.Context, do func(*tx) error) error {
 		return err
 	}
 	j := &job{ctx: ctx, do: do, done: make(chan struct{})}
-	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
+	select {
+	case w.queue <- j:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.ctx.Done():
 		return ErrClosed
 	}
-	w.queue = append(w.queue, j)
-	w.mu.Unlock()
-	w.ring()
+	var err error
 	select {
 	case <-j.done:
+		return j.err
 	case <-ctx.Done():
-		if w.withdraw(j) {
-			return ctx.Err()
-		}
-		<-j.done
+		err = ctx.Err()
+	case <-w.done:
+		err = ErrClosed
 	}
+	if j.taken.CompareAndSwap(false, true) {
+		return err
+	}
+	<-j.done
 	return j.err
-}
-
-func (w *writer) ring() {
-	select {
-	case w.bell <- struct{}{}:
-	default:
-	}
-}
-
-// withdraw removes a job from the queue. It returns false if the job was no longer there.
-func (w *writer) withdraw(j *job) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i, queued := range w.queue {
-		if queued == j {
-			w.queue = append(w.queue[:i], w.queue[i+1:]...)
-			return true
-		}
-	}
-	return false
 }
 
 // stop refuses the jobs in the queue, waits for the current transaction, and drops the
 // connection.
 func (w *writer) stop() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	w.ring()
+	w.end()
 	<-w.done
 }
 
@@ -120,44 +101,41 @@ func (w *writer) stop() {
 func (w *writer) run() {
 	defer close(w.done)
 	defer w.disconnect()
-	for range w.bell {
-		for {
-			waiting, closed := w.waiting()
-			if closed {
-				finish(w.take(waiting), ErrClosed)
-				return
-			}
-			if waiting == 0 {
-				break
-			}
-			w.runGroup()
+	for w.ctx.Err() == nil {
+		select {
+		case j := <-w.queue:
+			w.runGroup(&group{[]*job{j}})
+		case <-w.ctx.Done():
 		}
 	}
 }
 
-func (w *writer) waiting() (n int, closed bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.queue), w.closed
+// group is the jobs of one transaction.
+type group struct{ jobs []*job }
+
+// join adds the first job of the queue. It returns false if there is none, the group is full, or
+// the writer stops.
+func (w *writer) join(g *group) bool {
+	if len(g.jobs) == maxGroup || w.ctx.Err() != nil {
+		return false
+	}
+	select {
+	case j := <-w.queue:
+		g.jobs = append(g.jobs, j)
+		return true
+	default:
+		return false
+	}
 }
 
-// take removes the first jobs of the queue, up to n.
-func (w *writer) take(n int) []*job {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n = min(n, len(w.queue))
-	jobs := w.queue[:n:n]
-	w.queue = append([]*job(nil), w.queue[n:]...)
-	return jobs
-}
-
-// runGroup begins a transaction, then runs the jobs that are in the queue. To begin it may have to
-// wait for another program.
-func (w *writer) runGroup() {
+// runGroup runs jobs in a transaction. To begin it may have to wait for another program.
+func (w *writer) runGroup(g *group) {
 	t, err := w.begin()
-	g := &group{w.take(maxGroup)}
 	if err == nil {
 		err = guard(func() error { return w.commit(t, g) })
+	} else {
+		for w.join(g) { // they need not wait as long
+		}
 	}
 	w.report(g.jobs, err)
 	finish(g.jobs, err)
