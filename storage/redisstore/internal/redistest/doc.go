@@ -13,11 +13,6 @@
 // The servers have an append-only file synced every second, no snapshots and no memory limit. A
 // test can change that with lines of configuration.
 //
-// A Proxy is between a client and a server. It knows enough of the protocol
-// (https://redis.io/docs/latest/develop/reference/protocol-spec/) to pair each request with its
-// reply. It can close a connection after the server has executed a request but before the client
-// gets the reply. It can also delay replies, or hold back all data.
-//
 // # When the servers run
 //
 // Tests with real servers take seconds, and need programs that may be missing. They are skipped

@@ -117,9 +117,9 @@ func (s *Server) ping() error {
 	if _, err := conn.Write([]byte("*1\r\n$4\r\nPING\r\n")); err != nil {
 		return err
 	}
-	answer, err := readValue(bufio.NewReader(conn))
-	if err == nil && answer.kind() == '-' {
-		err = errors.New(string(answer.parts[0]))
+	answer, err := bufio.NewReader(conn).ReadString('\n')
+	if err == nil && answer[0] == '-' {
+		err = errors.New(answer)
 	}
 	return err
 }

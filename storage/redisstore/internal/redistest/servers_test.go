@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -126,4 +127,11 @@ func TestSentinel(t *testing.T) {
 	if old.Info("role") != "slave" {
 		t.Error("the old master did not come back as a replica")
 	}
+}
+
+// timedOut reports whether err is a timeout. That may be the connection's, whose
+// deadline is the context's, or the context's own: whichever is noticed first.
+func timedOut(err error) bool {
+	var late interface{ Timeout() bool }
+	return errors.As(err, &late) && late.Timeout()
 }
