@@ -18,18 +18,10 @@ import (
 // answer for each slot.
 const callSlots = 64
 
-// The answers of a store are kept for answersLast + Options.RetryFor after its last call, because a
-// call may be tried again for RetryFor. The store extends that limit at most once in answersRenew.
-// When it has passed, the next store that is opened removes the answers.
-const (
-	answersLast  = time.Hour
-	answersRenew = 10 * time.Minute
-)
-
 // slot numbers the calls that use it, one at a time. A script refuses a call if its slot already
 // has an answer to a later one.
 type slot struct {
-	field string // of its answer in journal: see lua/write.lua
+	field string // of its answer: see lua/write.lua
 	n     uint64
 }
 
@@ -50,7 +42,7 @@ func (s *Store) run(ctx context.Context, name string, args ...any) ([]any, error
 	}
 	sc := scripts()[name]
 	keys := s.keysOf(sc)
-	token, renewal := "", ""
+	token := ""
 	command := make([]any, 0, 15+len(keys)+len(args))
 	command = append(append(command, "evalsha", sc.hash, len(keys)), keys...)
 	if sc.writes {
@@ -65,10 +57,9 @@ func (s *Store) run(ctx context.Context, name string, args ...any) ([]any, error
 		defer func() { s.slots <- sl }()
 		sl.n++
 		number := hex(sl.n)
-		token = sl.field + ":" + number
-		renewal = s.renewal()
+		token = s.client + ":" + sl.field + ":" + number
 		now := s.opts.Now()
-		command = append(command, token, sl.field, number, renewal, stamp(now))
+		command = append(command, token, sl.field, number, stamp(now))
 		if sc.limits {
 			command = s.appendLimits(command, now)
 		}
@@ -83,9 +74,6 @@ func (s *Store) run(ctx context.Context, name string, args ...any) ([]any, error
 		out, err = s.send(ctx, sc, command, token)
 		return err
 	})
-	if err != nil && renewal != "" {
-		s.renewed.Store(nil) // makes the next call extend the time limit
-	}
 	switch {
 	case err == nil:
 		return out, nil
@@ -103,17 +91,6 @@ func (s *Store) ended(ctx context.Context) error {
 		return err
 	}
 	return ErrClosed
-}
-
-// renewal returns a new time limit for the stored answers, followed by the store's name, or "" if
-// the limit need not be extended yet.
-func (s *Store) renewal() string {
-	now := s.opts.Now()
-	last := s.renewed.Load()
-	if last != nil && now.Sub(*last).Abs() <= answersRenew || !s.renewed.CompareAndSwap(last, &now) {
-		return ""
-	}
-	return stamp(now.Add(answersLast+s.opts.RetryFor)) + s.client
 }
 
 // send runs a script once.

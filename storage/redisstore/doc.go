@@ -13,69 +13,48 @@
 // # Servers
 //
 // The server is Redis 7.0 or newer: a single one, behind Sentinel, or a cluster. All keys of a
-// store begin with {Name}, hence a store is in one slot, on one node of a cluster. Stores with
-// different Names can be on different nodes. While a cluster moves the slot of a store, calls wait;
-// after Options.RetryFor they fail. The server must not evict: Open requires "maxmemory-policy
-// noeviction". With access lists, a user needs the commands HELLO, EVAL, EVALSHA, CONFIG GET or
-// INFO, the commands that scripts call (@read, @write, TIME), and the keys {Name}:*. A fleet also
-// needs PING, PUBLISH and SUBSCRIBE (on a cluster SPUBLISH and SSUBSCRIBE), and the channel
-// {Name}:signals.
+// store begin with {Name}, hence a store is on one node of a cluster. While its slot moves, calls
+// wait. The server must not evict: Open requires "maxmemory-policy noeviction". With access lists,
+// a user needs HELLO, EVAL, EVALSHA, CONFIG GET or INFO, the commands that scripts call (@read,
+// @write, TIME), and the keys {Name}:*. A fleet also needs PING, PUBLISH and SUBSCRIBE (on a
+// cluster SPUBLISH and SSUBSCRIBE), and the channel {Name}:signals.
 //
 // Replicas are never read, because they may be behind. If Addrs has a host name that moves
 // from server to server, a store may read the old state from a former master until its
-// connections end; Sentinel and cluster clients notice the change themselves. No call blocks
-// in the server except Signals.Receive, which has its own connection: one pool of connections
-// is enough. The client library logs to stderr unless redis.SetLogger is called.
+// connections end; Sentinel and cluster clients notice the change themselves. The client library
+// logs to stderr unless redis.SetLogger is called.
 //
 // # What a caller may rely on
 //
-// A call that writes is one Lua script. It is atomic: others see all of its changes or none. Redis
-// cannot roll a script back; therefore all checks come before the first write. A server that is out
-// of memory, read-only or short of replicas refuses the first write, and nothing is recorded. A
-// call that reads is one script, too, except long reads, which would block the server. These use
-// several scripts: a page of more than 256 deliveries, a query with conditions for an owner with
-// more than 5,000 deliveries, and a Claim of more than 512.
+// A call that writes is one atomic Lua script. All checks come before its first write, which a
+// server that is out of memory, read-only or short of replicas refuses: then nothing is recorded.
+// A call that reads is one script, too, except a page of more than 256 deliveries, a query with
+// conditions for an owner with more than 5,000 deliveries, and a Claim of more than 512.
+// Records.Apply ends up to 1,000 open deliveries of deleted endpoints in its script. None of the
+// others can be claimed. Further scripts end them; if the process dies meanwhile, the next Apply or
+// Open continues.
 //
-// Records.Apply ends up to 1,000 open deliveries of deleted endpoints in its script, and the others
-// in further scripts. None of them can be claimed in between. If the process dies meanwhile, the
-// next Apply or Open continues.
+// A call that writes carries a token, under which its script stores the answer. If the call is sent
+// again after a lost reply, it gets the same answer and changes nothing. The answers of a store
+// expire a day after its last call. Hence it is safe to retry. A call is tried again, within its
+// context and Options.RetryFor, if the connection breaks or the server answers LOADING, READONLY,
+// CLUSTERDOWN, TRYAGAIN, MOVED or the like. If no attempt was answered, the error wraps ErrUnknown:
+// the call may have taken effect, and can be made again. The same holds if a script fails after a
+// write, because another program wrote to its keys. All other errors mean that nothing was
+// recorded. If a context without a deadline is cancelled, the call returns within the client's
+// ReadTimeout.
 //
-// A call that writes carries a token: the store's id, a slot and a number. The script stores its
-// answer under the token. If the call is sent again after a lost reply, it gets the same answer and
-// changes nothing. A request that arrives after later requests of its slot is refused. Every answer
-// repeats the token, which reveals an answer to another call. A store keeps at most 64 answers,
-// until an hour and RetryFor after its last call. The first store that is opened after that removes
-// them.
-//
-// Hence it is safe to retry. A call is tried again, within its context and Options.RetryFor, if the
-// connection breaks or the server answers LOADING, READONLY, CLUSTERDOWN, TRYAGAIN, MOVED or the
-// like. If no attempt was answered, the error wraps ErrUnknown: the call may have taken effect, and
-// can be made again. The same holds if a script fails after a write, because another program wrote
-// to its keys. All other errors mean that nothing was recorded. If a context's deadline passes, the
-// call returns at that moment. If a context without a deadline is cancelled, the call returns
-// within the client's ReadTimeout.
-//
-// There are no consumer groups. A claim is a due time in the queue, as the port says, and
-// deliveries claimed by a dead process become due by themselves. If another program has removed the
-// record of a queued delivery, the delivery is removed from the queue, logged to Options.Logger and
-// counted in Stats. A delivery that cannot be read is logged, too, and does not affect others. When
-// all data was removed, for example by FLUSHALL, calls that write fail until the store is opened
-// again.
+// If another program has removed the record of a queued delivery, the delivery is removed from the
+// queue, logged to Options.Logger and counted in Stats. A delivery that cannot be read is logged,
+// too, and does not affect others. When all data was removed, for example by FLUSHALL, calls that
+// write fail until the store is opened again.
 //
 // # Fleets
 //
-// A Store is a storage.Sharing: several engines may share it. To check a fence, a commit reads one
-// more field of a hash that it reads anyway, whatever the number of parts. Scripts are atomic:
-// either a commit ends before a beat changes its fence, or it is refused. A beat that is sent again
-// after a lost reply changes nothing more. It returns the state at that time, or fleet.ErrFenced if
-// the term has ended since.
-//
-// Leases expire by the server's clock, or by Options.Now if that is set. A node that beats is not
-// evicted if a new master's clock differs.
-//
-// Deliveries are indexed by part. A claim takes the server about 0.3 microseconds more for each
-// other part, of 1,024, that has due deliveries, however many lanes it has. A beat takes about 0.3
-// ms of the server with 100 nodes, and 60 microseconds with 10.
+// Several engines may share a store. Leases expire by the server's clock, or by Options.Now if that
+// is set. A node that beats is not evicted if a new master's clock differs. A claim takes the server
+// about 0.3 microseconds more for each other part, of 1,024, that has due deliveries. A beat takes
+// about 0.3 ms of the server with 100 nodes, and 60 microseconds with 10.
 //
 // Signals are published on a channel (on a cluster a sharded one) and are not stored. A receiver
 // without a connection misses them. When it is connected again it gets a SignalLook: after a
@@ -86,44 +65,30 @@
 //   - A process dies: nothing that was acknowledged.
 //   - The server loses power, with "appendonly yes": nothing with "appendfsync always"; the
 //     last second or two with everysec, the default of Redis; up to half a minute with no;
-//     with snapshots only, everything after the last. The remaining data is the state after
-//     some call, never in the middle of one.
+//     with snapshots only, everything after the last.
 //   - A failover: the writes that the master had not yet sent to the replica, usually less
-//     than a second; min-replicas-to-write limits it. The token of a lost call is lost, too:
-//     a retry then makes the call again, as it should.
+//     than a second; min-replicas-to-write limits it.
 //
-// A lost detection is found again with the same id, because polls overlap. Posts that were already
-// delivered may be delivered once more, with the same id. Charges of a lost commit are lost with
-// it. Sequence numbers of lost events are assigned again.
-//
-// Terms, parts, generations, the feed and its numbers, cursors and events are lost together: all of
-// them have the state after the same call. A node whose parts have changed since then is refused,
-// and joins again. The store notices the loss, because nodes send it the number of beats that they
-// have seen. It then has a new State.Epoch.
+// What remains is the state after some call, never in the middle of one. A lost detection is found
+// again with the same id, because polls overlap. Posts that were already delivered may be delivered
+// once more, with the same id. Charges of a lost commit are lost with it. Sequence numbers of lost
+// events are assigned again. A node whose parts have changed since then is refused, and joins again.
+// The store notices the loss, because nodes send it the number of beats that they have seen. It then
+// has a new State.Epoch.
 //
 // # Memory
 //
-// All data is in memory: about 560 bytes for an event without its body (60 to 180 less without
-// deliveries), and 650 for each of its deliveries, open or not. A body is stored once. A ledger
-// entry takes about 400 bytes, a remembered id 150. The default of 1,000,000 events, with 1 KB and
-// one delivery each, needs 2.2 GB. It needs 1 GB more while an append-only file is rewritten during
-// writes. If the memory is full, nothing is recorded or removed until there is more memory: set an
-// alarm at 80 % of maxmemory.
+// All data is in memory: about 560 bytes for an event without its body (110 more with deliveries),
+// and 650 for each of its deliveries, open or not. A body is stored once. A ledger entry takes about
+// 400 bytes, a remembered id 150. The default of 1,000,000 events, with 1 KB and one delivery each,
+// needs 2.3 GB, and 1 GB more while an append-only file is rewritten during writes. If the memory is
+// full, nothing is recorded or removed until there is more: set an alarm at 80 % of maxmemory.
 //
-// A term of a fleet takes about 500 bytes, plus the data that its node publishes, until it ends.
-// The feed keeps the last 10,000 changes. Each takes the length of its ids and about 10 bytes.
-//
-// Retention is the same as in storage/sqlite. Open deliveries are never removed. An event stays
-// while one of its deliveries is open, and then for Options.Retention. It may be removed sooner if
-// there are more than Options.MaxEvents events: the events that became final first are removed
-// first. The ids of removed events are remembered. Balances and totals are exact, however many
-// entries were removed.
-//
-// Calls that write remove some of the records that are too old or too many: at least 64 of each
-// kind, plus twice as many as they add. A commit removes events only when the store's commits have
-// added 64 since the last removal (or a thousandth of MaxEvents, if that is less). Thus a store may
-// leave up to 63 events too many, and more for a while after a Sweep has removed an owner with very
-// many. Events past their retention may be shown until they are removed.
+// Open deliveries are never removed. An event stays while one of its deliveries is open, and then
+// for Options.Retention, or less if there are more than Options.MaxEvents events: the events that
+// became final first are removed first. The ids of removed events are remembered. Balances and
+// totals are exact, however many entries were removed. Calls that write remove some of what is too
+// old or too many, at least 64 of each kind. Until then it may be shown.
 //
 // # To watch and to back up
 //
@@ -133,24 +98,21 @@
 //	HLEN {streamwatch}:events          events retained, and ids of removed ones
 //	LLEN {streamwatch}:forgottenorder  ids of removed events
 //	ZCARD {streamwatch}:queue          open deliveries
-//	ZCARD {streamwatch}:lanes          endpoints that have open deliveries
 //	HKEYS {streamwatch}:members        terms of a fleet
 //	ZRANGE {streamwatch}:turns 0 0     the part with the delivery that is due first
 //
 // Make backups on the server: BGSAVE and a copy of its file, or a copy of the append-only
-// directory. Both contain the state after some call. Endpoint secrets are stored unencrypted:
-// whoever can read the server or a backup can read them.
-//
+// directory. Both contain the state after some call. Endpoint secrets are stored unencrypted.
 // A Sweep removes an owner from the server's memory. The files of the server and its replicas keep
 // the data until BGREWRITEAOF and BGSAVE rewrite them.
 //
 // # The data
 //
-// The set of keys is fixed, so that scripts can declare all keys that they use; no key is for a
-// single owner or endpoint. There are hashes (h), lists (l), and sorted sets (z). All members of a
-// sorted set have score 0, and are sorted as texts. In a member, a number or time is 16 hexadecimal
-// digits (times are nanoseconds since 1677), and an owner's name ends in two NUL. You may read the
-// keys, but must not write to them. The Lua file in parentheses describes the format of the values.
+// No key is for a single owner or endpoint, so that scripts can declare all keys that they use.
+// There are hashes (h), lists (l), and sorted sets (z). All members of a sorted set have score 0, and
+// are sorted as texts. In a member, a number or time is 16 hexadecimal digits (times are nanoseconds
+// since 1677), and an owner's name ends in two NUL. You may read the keys, but must not write to
+// them. The Lua file in parentheses describes the format of the values.
 //
 //	version            text  the version of the data
 //	count              h     n, the last number given to a record, delivery or ledger entry;
@@ -158,20 +120,17 @@
 //	                         and beats, and e, the epoch; v and w,
 //	                         of values (values)
 //	journal            h     cursors, last event numbers, endpoints of sources, runs
-//	                         of event ids, answers of calls, generations of terms (runs,
-//	                         write, members)
-//	clients            h     until when answers are kept, by store (write)
+//	                         of event ids, generations of terms (runs, members)
+//	answers            h     the last answers of a store, whose id follows the key (write)
 //	members            h     terms of a fleet (members)
 //	events             h     record of an event by id, empty when it was removed (log)
 //	firsts             h     a number before which no event is stored, by owner
 //	settled            l     events without open deliveries, the first to be removed
 //	                         first (settled)
-//	settledagain       h     how many of its items in settled do not count, by event
-//	settledof          h     the deliveries of these items, by event (removal_events)
 //	forgottenorder     l     ids of removed events, the first to be forgotten first
 //	deliveries         h     delivery by id (delivery)
 //	attempts           h     attempts by delivery (outbox_settle)
-//	others             h     deliveries of events that have several (delivery)
+//	lives              h     deliveries of an event that has any (delivery)
 //	log                z     owner, number, id of each delivery
 //	queue              z     lane, due, number, id of each open delivery (queue)
 //	lanes              z     part, due, number, lane of the first of each lane (queue)

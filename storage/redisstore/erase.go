@@ -20,7 +20,7 @@ const (
 	eraseLook = 1000
 )
 
-// Erase implements storage.Eraser with many short scripts.
+// Sweep implements storage.Sweeper with many short scripts.
 func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (e storage.Erased, err error) {
 	er := eraser{s, ctx, owner, escaped(owner)}
 	for _, step := range []func() error{
@@ -39,7 +39,6 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (e s
 		func() error { return er.list("settled", nil) },
 		func() error { return er.list("entryorder", nil) },
 		func() error { return er.list("feed", nil) }, // the entries of the records deleted above
-		func() error { _, err := s.run(ctx, "erase_calls", er.owner, callSlots); return err },
 		func() error { return er.cursors(targets, &e.Cursors) },
 		// Retention may have found the owner's name in a list in the meantime, and stored it again.
 		func() error { return er.events(&e.Events) },

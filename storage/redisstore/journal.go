@@ -34,11 +34,6 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		case "stale": // another store changed which endpoints are bound
 			j.s.bound.learn(p.asked(), list(out[1]))
 			continue
-		case "expired": // too many expired reservations for the script of a commit
-			if err := ledger(j).expire(ctx); err != nil {
-				return err
-			}
-			continue
 		case "fenced":
 			return fleet.ErrFenced
 		case "shared":

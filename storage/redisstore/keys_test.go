@@ -10,9 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	mini "github.com/alicebob/miniredis/v2/server"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -114,45 +112,26 @@ func TestNamesShareNothing(t *testing.T) {
 	}
 }
 
-// answersIn counts the answers that a server keeps for stores.
-func answersIn(t *testing.T, server *miniredis.Miniredis) (answers int) {
-	t.Helper()
-	fields, err := server.HKeys("{streamwatch}:journal")
-	must(t, err)
-	for _, f := range fields {
-		if f[0] == 'a' {
-			answers++
+// The answers of a store that is gone expire. A store that made no calls for that long can go
+// on.
+func TestAnswersExpire(t *testing.T) {
+	s, server, _ := open(t, redisstore.Options{})
+	answers := func() (found int) {
+		for _, key := range server.Keys() {
+			if strings.HasPrefix(key, "{streamwatch}:answers:") {
+				found++
+			}
 		}
+		return found
 	}
-	return answers
-}
-
-// openAt opens and closes another store whose clock shows at.
-func openAt(t *testing.T, server *miniredis.Miniredis, at time.Time) {
-	t.Helper()
-	s, err := redisstore.Open(t.Context(), &redis.UniversalOptions{Addrs: []string{server.Addr()}}, redisstore.Options{AllowEviction: true, Now: func() time.Time { return at }})
-	must(t, err)
-	must(t, s.Close(t.Context()))
-}
-
-// The answers of a store that is gone are removed when another is opened. A store that
-// made no calls for that long can go on.
-func TestAnswersOfAStoreThatIsGoneAreRemoved(t *testing.T) {
-	s, server, clock := open(t, redisstore.Options{})
 	commit(t, s, newEvent(acme, "1"))
-	clock.Advance(50 * time.Minute)
+	server.FastForward(23 * time.Hour)
 	commit(t, s, newEvent(acme, "2"))
-	openAt(t, server, clock.Now().Add(50*time.Minute))
-	want(t, "answers while it may ask", answersIn(t, server), 2)
-	openAt(t, server, clock.Now().Add(2*time.Hour))
-	want(t, "answers two hours later", answersIn(t, server), 0)
-	clock.Advance(2 * time.Hour)
-	commit(t, s, newEvent(acme, "3"))
-	openAt(t, server, clock.Now().Add(2*time.Hour))
-	want(t, "answers two hours after the next", answersIn(t, server), 0)
-	if server.Exists("{streamwatch}:clients") {
-		t.Error("the list of stores has some that are gone")
-	}
+	server.FastForward(23 * time.Hour)
+	want(t, "stores whose calls may be tried again", answers(), 1)
+	server.FastForward(time.Hour)
+	want(t, "stores whose answers are kept a day later", answers(), 0)
+	want(t, "number of the next", commit(t, s, newEvent(acme, "3")).Events[0].Seq, 3)
 }
 
 // Of a removed event only its id is left, and that only for a while.
@@ -172,10 +151,10 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		must(t, s.Ports().Outbox.Settle(t.Context()))
 		must(t, s.Ports().Ledger.Append(t.Context()))
 	}
-	kept := map[string]bool{"version": true, "feed": true, "count": true, "journal": true, "firsts": true, "balances": true, "clients": true}
+	kept := map[string]bool{"version": true, "feed": true, "count": true, "journal": true, "firsts": true, "balances": true}
 	for _, key := range server.Keys() {
 		name := strings.TrimPrefix(key, "{streamwatch}:")
-		if !kept[name] {
+		if !kept[name] && !strings.HasPrefix(name, "answers:") {
 			t.Errorf("%s is there still, with %s", name, server.Dump())
 			break
 		}
@@ -183,8 +162,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	fields, err := server.HKeys("{streamwatch}:journal")
 	must(t, err)
 	for _, f := range fields {
-		if f[0] != 's' && f[0] != 'a' {
-			t.Errorf("journal has %q still, want the owners' numbers and answers alone", f)
+		if f[0] != 's' {
+			t.Errorf("journal has %q still, want the owners' numbers alone", f)
 		}
 	}
 	want(t, "numbers go on", commit(t, s, newEvent(acme, "later")).Events[0].Seq, 21)

@@ -38,34 +38,6 @@ func (l ledger) replyError(out []any, err error) error {
 	return nil
 }
 
-// expiredAtOnce is the maximum number of expired reservations that a script gives back. It equals
-// AT_ONCE in lua/account.lua.
-const expiredAtOnce = 256
-
-// run runs a script. If too many reservations have expired, the script changes nothing. Then run
-// gives them back in steps, and runs the script again.
-func (l ledger) run(ctx context.Context, script string, args ...any) ([]any, error) {
-	for {
-		out, err := l.s.run(ctx, script, args...)
-		if err != nil || text(out[0]) != "expired" {
-			return out, err
-		}
-		if err := l.expire(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// expire gives back the reservations that have expired.
-func (l ledger) expire(ctx context.Context) error {
-	for {
-		out, err := l.s.run(ctx, "ledger_expire")
-		if err != nil || text(out[0]) != "more" {
-			return err
-		}
-	}
-}
-
 func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	if err := r.Validate(); err != nil {
 		return err
@@ -74,16 +46,16 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	if !r.ExpiresAt.IsZero() {
 		expires = stamp(r.ExpiresAt)
 	}
-	return l.replyError(l.run(ctx, "ledger_reserve",
+	return l.replyError(l.s.run(ctx, "ledger_reserve",
 		r.ID, escaped(r.Owner), strconv.FormatInt(int64(r.Amount), 10), expires))
 }
 
 func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
-	return l.replyError(l.run(ctx, "ledger_resolve", id, committed, countedKind(&e), e.SourceID, entryRest(&e)))
+	return l.replyError(l.s.run(ctx, "ledger_resolve", id, committed, countedKind(&e), e.SourceID, entryRest(&e)))
 }
 
 func (l ledger) Release(ctx context.Context, id string) error {
-	return l.replyError(l.run(ctx, "ledger_resolve", id, givenBack, "", "", ""))
+	return l.replyError(l.s.run(ctx, "ledger_resolve", id, givenBack, "", "", ""))
 }
 
 func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
@@ -98,21 +70,20 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	for i := range entries {
 		args = appendPosting(args, &entries[i])
 	}
-	return l.replyError(l.run(ctx, "ledger_append", args...))
+	return l.replyError(l.s.run(ctx, "ledger_append", args...))
 }
 
-// Balance counts expired reservations as given back. The next write gives them back. If they are
-// more than a script handles, Balance gives them back itself.
+// Balance counts expired reservations as given back. The next write gives them back.
 func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, error) {
-	out, err := l.run(ctx, "ledger_balance", escaped(owner), stamp(l.s.opts.Now()), expiredAtOnce)
+	out, err := l.s.run(ctx, "ledger_balance", escaped(owner), stamp(l.s.opts.Now()))
 	if err != nil {
 		return billing.Balance{}, err
 	}
-	available, reserved, _ := strings.Cut(text(out[1]), " ")
+	available, reserved, _ := strings.Cut(text(out[0]), " ")
 	a, errA := decimal(available)
 	r, errR := decimal(reserved)
 	err = errors.Join(errA, errR)
-	for _, held := range list(out[2]) {
+	for _, held := range list(out[1]) {
 		n, errN := decimal(text(held))
 		err = errors.Join(err, errN)
 		a += n

@@ -13,7 +13,7 @@ import (
 
 const (
 	// dataVersion is the version of the data; any other is refused.
-	dataVersion = 2
+	dataVersion = 3
 	dataMark    = "streamwatch "
 	// oldestServer is the oldest supported major version of Redis. Since 7.0 the errors of scripts
 	// have codes, which tell whether a call may be tried again.
@@ -47,7 +47,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	}
 	_, s.cluster = s.redis.(*redis.ClusterClient)
 	for i := range callSlots {
-		s.slots <- &slot{field: "a" + s.client + strconv.Itoa(i)}
+		s.slots <- &slot{field: strconv.Itoa(i)}
 	}
 	s.added.Store(removalStep) // the first commit removes old events that earlier stores have left
 	s.cut, s.cutNow = context.WithCancel(context.Background())
@@ -75,7 +75,7 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 	case err != nil:
 		return fmt.Errorf("redisstore: open: %w", err)
 	}
-	out, err := s.run(ctx, "open", dataMark+strconv.Itoa(dataVersion), callSlots, stamp(s.opts.Now()))
+	out, err := s.run(ctx, "open", dataMark+strconv.Itoa(dataVersion))
 	if err != nil {
 		if strings.Contains(err.Error(), "WRONGTYPE") {
 			return fmt.Errorf("%w: key %sversion is no text", ErrForeign, s.prefix)

@@ -53,7 +53,8 @@ type Options struct {
 	// removed first. Defaults to 1,000,000.
 	MaxEntries int
 	// RetryFor is how long a call is tried again while the server cannot be reached, is loading its
-	// data or is being replaced. The call's context may end it earlier. Defaults to 5 seconds.
+	// data or is being replaced, at most 12 hours. The call's context may end it earlier. Defaults to
+	// 5 seconds.
 	RetryFor time.Duration
 	// AllowEviction makes Open accept a server that may evict keys, or does not show its policy.
 	// Evicted data is lost without an error.
@@ -84,6 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 			*d.value = d.standard
 		}
 	}
+	o.RetryFor = min(o.RetryFor, 12*time.Hour) // answers are kept for a day: see lua/write.lua
 	for _, n := range []*int{&o.MaxEvents, &o.MaxEventIDs, &o.MaxEntries} {
 		if *n <= 0 {
 			*n = 1_000_000

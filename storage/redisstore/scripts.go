@@ -19,13 +19,13 @@ var luaKeys = map[string]string{
 	"base":            "",
 	"lists":           "",
 	"times":           "",
-	"write":           "journal clients version",
+	"write":           "answers version",
 	"runs":            "",
 	"settled":         "settled",
 	"queue":           "queue lanes turns",
 	"parts":           "",
-	"delivery":        "queue deliveries others",
-	"reopen":          "queue deliveries others log settledagain",
+	"delivery":        "queue deliveries lives",
+	"reopen":          "queue deliveries",
 	"replay":          "replays replaysdue",
 	"log":             "events deliveries attempts",
 	"account":         "balances totals entries entriesgone ledger entryorder holds expiring resolved resolvedorder",
@@ -33,7 +33,7 @@ var luaKeys = map[string]string{
 	"count":           "count",
 	"members":         "members count",
 	"terms":           "members journal count",
-	"receivers":       "deliveries log others queue",
+	"receivers":       "deliveries log lives queue",
 	"records":         "records",
 	"records_write":   "recordorder",
 	"gone":            "journal",
@@ -44,10 +44,10 @@ var luaKeys = map[string]string{
 	"no_removal":      "",
 	"removal":         "",
 	"removal_entries": "entries ledger entryorder entriesgone entriesgoneorder resolved resolvedorder",
-	"removal_events":  "journal settled settledagain settledof events firsts deliveries attempts log forgottenorder",
+	"removal_events":  "journal settled lives events firsts deliveries attempts log forgottenorder",
 
 	// The scripts.
-	"open":             "version journal clients closing",
+	"open":             "version closing",
 	"journal_commit":   "journal events members firsts",
 	"journal_cursors":  "journal",
 	"outbox_claim":     "turns lanes queue deliveries",
@@ -61,11 +61,10 @@ var luaKeys = map[string]string{
 	"replays_start":    "",
 	"replays_get":      "",
 	"replays_running":  "replaysdue",
-	"replays_step":     "journal events deliveries log queue settledagain",
+	"replays_step":     "events deliveries log queue",
 	"ledger_append":    "",
 	"ledger_reserve":   "holds expiring",
 	"ledger_resolve":   "",
-	"ledger_expire":    "expiring",
 	"ledger_balance":   "balances expiring holds",
 	"ledger_page":      "ledger entries",
 	"ledger_scan":      "ledger entries",
@@ -83,10 +82,9 @@ var luaKeys = map[string]string{
 	"state_get":        "",
 	"state_swap":       "count valueorder values",
 	"erase_values":     "",
-	"erase_deliveries": "log deliveries attempts others queue",
-	"erase_events":     "journal firsts events settledagain settledof",
+	"erase_deliveries": "log deliveries attempts lives queue",
+	"erase_events":     "journal firsts events",
 	"erase_list":       "settled entryorder feed",
-	"erase_calls":      "clients journal",
 	"erase_ledger":     "ledger entries balances",
 	"erase_totals":     "totals",
 	"erase_holds":      "holds expiring",
@@ -118,12 +116,11 @@ var scriptFiles = map[string]string{
 	"replays_start":   "write records replay replays_start",
 	"replays_get":     "replay replays_get",
 	"replays_running": "replay replays_running",
-	"replays_step":    "write count records runs settled queue delivery reopen replay replays_step",
+	"replays_step":    "write count records settled queue delivery reopen replay replays_step",
 
 	"ledger_append":  "write count amounts account removal removal_entries ledger_append",
 	"ledger_reserve": "write count amounts account removal removal_entries ledger_reserve",
 	"ledger_resolve": "write count amounts account removal removal_entries ledger_resolve",
-	"ledger_expire":  "write count amounts account removal removal_entries ledger_expire",
 	"ledger_balance": "ledger_balance",
 	"ledger_page":    "lists ledger_page",
 	"ledger_scan":    "lists times ledger_scan",
@@ -147,7 +144,6 @@ var scriptFiles = map[string]string{
 	"erase_deliveries": "write settled queue delivery erase_deliveries",
 	"erase_events":     "write runs erase_events",
 	"erase_list":       "write erase_list",
-	"erase_calls":      "write erase_calls",
 	"erase_ledger":     "write erase_ledger",
 	"erase_totals":     "write erase_totals",
 	"erase_holds":      "write erase_holds",
@@ -210,6 +206,9 @@ func (s *Store) keysOf(sc *script) []any {
 	keys := make([]any, len(sc.keys))
 	for i, key := range sc.keys {
 		keys[i] = s.prefix + key
+		if key == "answers" {
+			keys[i] = s.prefix + key + ":" + s.client
+		}
 	}
 	s.keys.Store(sc, keys)
 	return keys

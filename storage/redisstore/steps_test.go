@@ -12,7 +12,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/internal/roles"
@@ -136,71 +135,5 @@ func TestWhatEraseLeavesIsRemovedInSteps(t *testing.T) {
 	}
 	if left, err := s.redis.LLen(ctx, s.prefix+"settled").Result(); left != 0 || err != nil {
 		t.Errorf("%d items are left after %d calls (%v), want none", left, calls, err)
-	}
-}
-
-// Reservations that have expired, of all owners, are given back a few hundred at a time: the
-// server waits for no call long, however many they are, and each call sees all of them.
-func TestExpiredReservationsAreGivenBackInSteps(t *testing.T) {
-	const holds, each = 1200, 600 // in all, and of an owner
-	for _, row := range []struct {
-		script string
-		call   func(ctx context.Context, s *Store) error
-		left   billing.Credits // of the owner's credits
-	}{
-		{"ledger_balance", func(context.Context, *Store) error { return nil }, each},
-		{"ledger_expire", func(context.Context, *Store) error { return nil }, each},
-		{"ledger_append", func(ctx context.Context, s *Store) error {
-			return s.Ports().Ledger.Append(ctx, billing.Entry{ID: "charge", Owner: "acme", Amount: -each})
-		}, 0},
-		{"ledger_reserve", func(ctx context.Context, s *Store) error {
-			return s.Ports().Ledger.Reserve(ctx, billing.Reservation{ID: "new", Owner: "acme", Amount: each})
-		}, 0},
-		{"ledger_resolve", func(ctx context.Context, s *Store) error {
-			return s.Ports().Ledger.Release(ctx, fmt.Sprint("hold ", holds-1))
-		}, each},
-		{"journal_commit_full", func(ctx context.Context, s *Store) error {
-			b := &detect.Batch{Charges: []billing.Entry{{ID: "charge", Owner: "acme", Amount: -each}}}
-			err := s.Ports().Journal.Commit(ctx, []*detect.Batch{b})
-			if err == nil && len(b.Unpaid) > 0 {
-				err = billing.ErrInsufficient
-			}
-			return err
-		}, 0},
-	} {
-		t.Run(row.script, func(t *testing.T) {
-			s, turns := counted(t, row.script)
-			ctx, now := t.Context(), time.Now()
-			s.opts.Now = func() time.Time { return now }
-			expired := stamp(now.Add(-time.Second))
-			var stored []any
-			var expiring []redis.Z
-			for i := range holds {
-				id, owner := fmt.Sprint("hold ", i), []string{"acme", "globex"}[i%2]
-				stored = append(stored, id, string(appendField(appendField(nil, escaped(owner)), "1"))+expired)
-				expiring = append(expiring, redis.Z{Member: expired + id})
-			}
-			balance := fmt.Sprint("0 ", each)
-			for _, err := range []error{
-				s.redis.HSet(ctx, s.prefix+"holds", stored...).Err(),
-				s.redis.ZAdd(ctx, s.prefix+"expiring", expiring...).Err(),
-				s.redis.HSet(ctx, s.prefix+"balances", escaped("acme"), balance, escaped("globex"), balance).Err(),
-				row.call(ctx, s),
-			} {
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			b, err := s.Ports().Ledger.Balance(ctx, "acme")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if b.Available != row.left {
-				t.Errorf("%d credits are left, want %d", b.Available, row.left)
-			}
-			if n := turns(); n > 1000 {
-				t.Errorf("%d turns of loops in a call, want 1,000 at most", n)
-			}
-		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -28,13 +27,12 @@ type Store struct {
 	prefix   string // of all keys; includes the hash tag
 	client   string // identifies this store among those that share its data
 
-	slots   chan *slot                // the slots not in use
-	reads   atomic.Uint64             // counts calls that only read
-	renewed atomic.Pointer[time.Time] // when renewal last returned a limit; nil for never
-	added   atomic.Int64              // number of events committed since a commit last removed old events
-	bound   *bindings
-	keys    sync.Map // []any by *script
-	stats   stats
+	slots chan *slot    // the slots not in use
+	reads atomic.Uint64 // counts calls that only read
+	added atomic.Int64  // number of events committed since a commit last removed old events
+	bound *bindings
+	keys  sync.Map // []any by *script
+	stats stats
 
 	cut      context.Context
 	cutNow   context.CancelFunc // ends the calls in progress

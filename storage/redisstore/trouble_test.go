@@ -13,16 +13,6 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// An answer is kept for as long as its call may be tried again.
-func TestAnswersOutlastRetries(t *testing.T) {
-	s, server, _ := open(t, redisstore.Options{RetryFor: 3 * time.Hour})
-	commit(t, s, newEvent(acme, "1"))
-	_, clock := openOn(t, server, redisstore.Options{})
-	want(t, "answers while it may ask", answersIn(t, server), 1)
-	openAt(t, server, clock.Now().Add(3*time.Hour+30*time.Minute))
-	want(t, "answers while its calls may still be tried again", answersIn(t, server), 1)
-}
-
 // If a second attempt is refused before the script runs, it is not known whether the first
 // one took effect. If the script itself refuses, it did not.
 func TestARefusedRepetition(t *testing.T) {

@@ -66,28 +66,12 @@ end
 
 local function outcome(id) return ended[id] or call('HGET', K.resolved, id) end
 
--- expired returns up to most members of the sorted set expiring whose time has passed.
--- give_back gives the credits of their reservations back.
-local function expired(most)
-	return call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now), 'LIMIT', '0', format('%d', most))
-end
-
-local function give_back(list)
-	for _, e in ipairs(list) do
+-- expire gives back the credits of the reservations that have expired.
+local function expire()
+	for _, e in ipairs(call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now))) do
 		local h = hold(sub(e, 17))
 		if h then finish(h, 'g') end
 	end
-end
-
--- expire gives back the expired reservations and returns true. If there are more than AT_ONCE,
--- it gives back none and returns false. The script must then change nothing and reply
--- 'expired'. The caller runs ledger_expire.lua to give them back, then the script again.
-local AT_ONCE = 256
-local function expire()
-	local list = expired(AT_ONCE + 1)
-	if #list > AT_ONCE then return false end
-	give_back(list)
-	return true
 end
 
 -- post adds an entry unless its id is known. It returns nil, or the reason for refusing the

@@ -4,13 +4,12 @@
 local charges
 
 -- make_charges returns the positions, counted from 0, of the charges that are refused: the
--- owner lacks credits, or the balance would be too large. It returns nil if too many
--- reservations have expired: see expire in account.lua. keep_charges writes the others.
+-- owner lacks credits, or the balance would be too large. keep_charges writes the others.
 local function make_charges()
 	local unpaid = {}
 	charges = args(tonumber(arg()))
 	if #charges == 0 then return '' end
-	if not expire() then return nil end
+	expire()
 	know(charges)
 	for i, id in ipairs(charges) do
 		local owner_id, owner, change, kind, source, rest = arg(), arg(), arg(), arg(), arg(), arg()

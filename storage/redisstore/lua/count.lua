@@ -2,13 +2,8 @@
 -- count, and sorted by number. A script reads the counter when it first needs it.
 local counted
 
-local function upcoming_number()
-	counted = counted or tonumber(call('HGET', K.count, 'n') or '0')
-	return counted + 1
-end
-
 local function next_number()
-	counted = upcoming_number()
+	counted = (counted or tonumber(call('HGET', K.count, 'n') or '0')) + 1
 	return counted
 end
 

@@ -42,12 +42,29 @@ local function orphaned(d) return d.state == 'f' and d.due == hex(1) end
 
 local function record(d) return d.state .. d.due .. format('%08x', d.attempts) .. d.number .. d.rest end
 
--- others has an entry for each event with several deliveries: the number of open ones minus 1
--- (8 digits), the number of the first delivery (16), and a field for the id of each. An entry
--- does not count deliveries made by a replay. When such a delivery ends before the others, a
--- field with #, its number and its id is added. When it ends after them, the event gets another
--- item in settled: see settledagain in removal_events.lua.
-local others = {} -- by event
+-- lives has, for each event with deliveries, the number of open ones (8 digits), the event's turn,
+-- which is how often it has ended (8), and a field for the id of each delivery.
+local lives = {} -- by event
+
+local function parse_life(text)
+	if not text then return { open = 0, turn = 0, ids = '' } end
+	return { open = tonumber(sub(text, 1, 8), 16), turn = tonumber(sub(text, 9, 16), 16), ids = sub(text, 17) }
+end
+
+-- life_of returns the life of an event. keep_lives writes those that were returned.
+local function life_of(event)
+	lives[event] = lives[event] or parse_life(call('HGET', K.lives, event))
+	return lives[event]
+end
+
+local function keep_lives()
+	local texts = {}
+	for event, life in pairs(lives) do
+		insert(texts, event)
+		insert(texts, format('%08x%08x', life.open, life.turn) .. life.ids)
+	end
+	many('HSET', K.lives, texts)
+end
 
 -- prepare reads the data that save needs. list has the changed deliveries in order of change; all
 -- were open before.
@@ -55,33 +72,23 @@ local function prepare(list)
 	local events = {}
 	for _, d in ipairs(list) do
 		touch(d.lane)
-		if final(d) and not others[d.event] then
-			others[d.event] = { left = 0, first = d.number, ids = to_field(d.id) }
-			insert(events, d.event)
-		end
+		if final(d) then insert(events, d.event) end
 	end
-	for i, text in ipairs(get(K.others, events)) do
-		if text then
-			others[events[i]] = { left = tonumber(sub(text, 1, 8), 16), first = sub(text, 9, 24), ids = sub(text, 25), several = true }
-		end
-	end
+	for i, text in ipairs(get(K.lives, events)) do lives[events[i]] = parse_life(text) end
 end
 
 -- save writes the deliveries. It adds each event that has no open delivery left to settled.
 local function save(list)
-	local out, into, records, settled, done, few = {}, {}, {}, {}, {}, {}
+	local out, into, records, settled = {}, {}, {}, {}
 	for _, d in ipairs(list) do
 		if final(d) or d.due ~= d.was then insert(out, d.lane .. d.was .. d.number .. d.id) end
 		if final(d) then
-			local o = others[d.event]
-			if not find(o.ids, d.id, 1, true) then o.ids = o.ids .. to_field('#' .. d.number .. d.id) end
-			if o.left < 0 then -- the others ended before it
-				o.first, o.ids = d.number, to_field(d.id)
+			local life = lives[d.event]
+			life.open = life.open - 1
+			if life.open == 0 then
+				life.turn = life.turn + 1
+				insert(settled, now .. d.seq .. '01' .. to_field(d.owner) .. format('%08x', life.turn))
 			end
-			if o.left <= 0 then
-				insert(settled, now .. d.seq .. '01' .. to_field(d.owner) .. o.first .. o.ids)
-			end
-			o.left = o.left - 1
 		elseif d.due ~= d.was then
 			insert(into, '0')
 			insert(into, d.lane .. d.due .. d.number .. d.id)
@@ -89,19 +96,10 @@ local function save(list)
 		insert(records, d.id)
 		insert(records, record(d))
 	end
-	for event, o in pairs(others) do
-		if o.left >= 0 then
-			insert(few, event)
-			insert(few, format('%08x', o.left) .. o.first .. o.ids)
-		elseif o.several then
-			insert(done, event)
-		end
-	end
 	many('ZREM', K.queue, out)
 	many('ZADD', K.queue, into)
 	many('HSET', K.deliveries, records)
-	many('HSET', K.others, few)
-	many('HDEL', K.others, done)
+	keep_lives()
 	keep_settled(settled)
 	relink()
 end

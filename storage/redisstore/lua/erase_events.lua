@@ -9,11 +9,8 @@ local owner, limit = arg(), tonumber(arg())
 local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')
 local first = tonumber(call('HGET', K.firsts, owner) or '1')
 local stop = min(last, first + limit - 1)
-local fields, ids, numbered = {}, {}, {}
-for seq = first, stop do
-	insert(fields, run_field(owner, seq))
-	insert(numbered, owner .. hex(seq))
-end
+local fields, ids = {}, {}
+for seq = first, stop do insert(fields, run_field(owner, seq)) end
 for _, run in ipairs(get(K.journal, fields)) do
 	for _, id in ipairs(ids_of(run)) do insert(ids, id) end
 end
@@ -23,8 +20,6 @@ local told = { format('%d', #ids), stop < last and '1' or '' }
 answer(told)
 many('HDEL', K.events, ids)
 many('HDEL', K.journal, fields)
-many('HDEL', K.settledagain, numbered)
-many('HDEL', K.settledof, numbered)
 if stop < last then
 	call('HSET', K.firsts, owner, format('%d', stop + 1))
 else

@@ -1,7 +1,6 @@
 -- Records the batches of a commit. The caller has prepared deliveries to the endpoints in its
 -- cache. If a source has other endpoints, the script records nothing and replies 'stale' with
--- the endpoints of all sources. The caller then prepares the commit again. It also repeats the
--- call after 'expired': see account.lua.
+-- the endpoints of all sources. The caller then prepares the commit again.
 
 -- Arguments: the number of sources, of sources with endpoints, of owners and of events; '1' if
 -- all events have different ids; the number of arguments for cursors and of runs; the maximum
@@ -14,12 +13,11 @@ word = word + 9
 
 -- Arguments: the fields of the sources, owners and fences in journal, twice for an owner (s and
 -- g), then the list of endpoints for each source that has any. These sources come first.
+local given = answered()
+if given then return reply('done', given) end
 local asked = sources + 2 * owners + fences
 local names = args(asked)
-names[asked + 1] = slot
 local is = get(K.journal, names)
-local given = answered(is[asked + 1])
-if given then return reply('done', given) end
 
 -- Arguments: a value for each fence. For field t and a term's name it is the generation, which
 -- must be the stored one. For field t alone the batch has no fence, and the value is the time
@@ -116,11 +114,9 @@ if news > 0 then
 end
 
 local unpaid = make_charges()
-if not unpaid then return reply('expired') end
 
--- The first write stores the answer, together with all other changes of journal.
 local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
-changes[changed + 1], changes[changed + 2] = slot, to_answer({ told })
+answer({ told })
 many('HSET', K.journal, changes)
 if news > 0 and erased and erased ~= '0' then
 	for i = 1, owners do

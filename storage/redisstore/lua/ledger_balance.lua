@@ -1,9 +1,7 @@
 -- Reads an owner's balance, and the amounts of its reservations that have expired and are not
--- given back yet. If more than most reservations of all owners have expired, it replies
--- 'expired': see expire in account.lua.
-local owner, now, most = arg(), arg(), tonumber(arg())
-local ids, held = call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now), 'LIMIT', '0', format('%d', most + 1)), {}
-if #ids > most then return reply('expired') end
+-- given back yet.
+local owner, now = arg(), arg()
+local ids, held = call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now)), {}
 for i, e in ipairs(ids) do ids[i] = sub(e, 17) end
 for _, text in ipairs(get(K.holds, ids)) do
 	if text then
@@ -11,4 +9,4 @@ for _, text in ipairs(get(K.holds, ids)) do
 		if of == owner then insert(held, (field(text, at))) end
 	end
 end
-return reply('done', call('HGET', K.balances, owner) or '0 0', held)
+return reply(call('HGET', K.balances, owner) or '0 0', held)

@@ -3,7 +3,7 @@ local given = answered()
 if given then return reply(given[1]) end
 
 local id, owner, held, expires = arg(), arg(), arg(), arg()
-if not expire() then return reply('expired') end
+expire()
 if hold(id) then return reply('done') end
 know({ id })
 if outcome(id) or known[id] then return reply('resolved') end

@@ -3,7 +3,7 @@ local given = answered()
 if given then return reply(given[1]) end
 
 local id, how, kind, source, record = arg(), arg(), arg(), arg(), arg()
-if not expire() then return reply('expired') end
+expire()
 local h = hold(id)
 if not h then
 	local was = outcome(id)

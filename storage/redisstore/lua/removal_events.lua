@@ -1,10 +1,6 @@
 -- Removes settled events: those without open deliveries. The id of a removed event is
 -- remembered for a while: in events with '' as its record, and in forgottenorder with the time.
---
---   firsts        by owner: a number before which no event is stored
---   settledagain  by owner and number of an event: how many of its items in settled are no
---                 longer valid, because a delivery was reopened, or made by a replay, later
---   settledof     by owner and number of an event: the deliveries listed in these items
+-- The hash firsts has, by owner, a number before which no event is stored.
 
 -- may_go reports whether excess is positive or the first settled event is too old.
 local function may_go(excess)
@@ -22,7 +18,7 @@ local function first_settled(excess, most)
 		if events >= most or (events >= excess and not is_old) then break end
 		local run = { first = tonumber(sub(e, 17, 32), 16), size = tonumber(sub(e, 33, 34), 16) }
 		local owner, at = field(e, 35)
-		run.owner, run.of = owner, sub(e, at)
+		run.owner, run.turn = owner, sub(e, at)
 		if not is_old and events + run.size > excess then
 			local size = excess - events
 			rest = sub(e, 1, 16) .. hex(run.first + size) .. format('%02x', run.size - size) .. sub(e, 35)
@@ -36,73 +32,11 @@ local function first_settled(excess, most)
 	return taken, events
 end
 
--- unfold reads the run of each item (see runs.lua), and sets the item's ids. If a step of a
--- replay has split the run, the item becomes one item for each event.
-local function unfold(list)
-	local fields, split, again = {}, {}, {}
-	for i, run in ipairs(list) do fields[i] = run_field(run.owner, run.first) end
-	for i, text in ipairs(get(K.journal, fields)) do
-		local run = list[i]
-		run.ids = ids_of(text)
-		if run.size == 1 or #run.ids >= run.size then
-			insert(split, run)
-		else
-			for seq = run.first, run.first + run.size - 1 do
-				insert(split, { owner = run.owner, first = seq, size = 1, of = '' })
-				insert(again, run_field(run.owner, seq))
-			end
-		end
-	end
-	local at = 0
-	local texts = get(K.journal, again)
-	for _, run in ipairs(split) do
-		if not run.ids then
-			at = at + 1
-			run.ids = ids_of(texts[at])
-		end
-	end
-	return split
-end
-
--- without_reopened returns the items that are still valid: see settledagain. It keeps the
--- deliveries of the others in settledof until their events are removed.
-local function without_reopened(list)
-	if call('EXISTS', K.settledagain) == 0 then return list end
-	local events, again, kept = {}, {}, {}
-	for i, run in ipairs(list) do events[i] = run.owner .. hex(run.first) end
-	for i, n in ipairs(get(K.settledagain, events)) do again[events[i]] = tonumber(n or '0') end
-	for i, event in ipairs(events) do
-		if again[event] == 0 then
-			insert(kept, list[i])
-		else
-			again[event] = again[event] - 1
-			if call('HINCRBY', K.settledagain, event, '-1') == 0 then call('HDEL', K.settledagain, event) end
-			if list[i].of ~= '' then
-				call('HSET', K.settledof, event, (call('HGET', K.settledof, event) or '') .. to_field(list[i].of))
-			end
-		end
-	end
-	return kept
-end
-
--- noted moves the deliveries in settledof to the field before of their events' items.
-local function noted(list)
-	if call('EXISTS', K.settledof) == 0 then return end
-	local events = {}
-	for i, run in ipairs(list) do events[i] = run.owner .. hex(run.first) end
-	for i, text in ipairs(get(K.settledof, events)) do
-		list[i].before = text
-		if text then call('HDEL', K.settledof, events[i]) end
-	end
-end
-
--- raise increases an owner's number in firsts to skip removed events. removed has the size of
--- each removed run, by its first number.
-local function raise(owner, removed)
+-- raise increases an owner's number in firsts to skip removed events.
+local function raise(owner)
 	local first = tonumber(call('HGET', K.firsts, owner) or '1')
 	local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')
 	local was, size, there = first, 4, false
-	while removed[first] do first = first + removed[first] end
 	while first <= last and first - was <= 16 * step and not there do
 		local fields = {}
 		for seq = first, min(first + size - 1, last) do insert(fields, run_field(owner, seq)) end
@@ -115,50 +49,41 @@ local function raise(owner, removed)
 	if first ~= was then call('HSET', K.firsts, owner, format('%d', first)) end
 end
 
--- remove removes the events of items, with their deliveries and attempts.
-local function remove(list)
-	local fields, ids, parts, deliveries, logged, owners = {}, {}, {}, {}, {}, {}
-	local function forget(owner, of)
-		local n, at = tonumber(sub(of, 1, 16), 16), 17
-		while at <= #of do
-			local id
-			id, at = field(of, at)
-			if sub(id, 1, 1) == '#' then
-				insert(deliveries, sub(id, 18))
-				insert(logged, owner .. sub(id, 2))
-			else
-				insert(deliveries, id)
-				insert(logged, owner .. hex(n) .. id)
-				n = n + 1
-			end
+-- remove_run removes the events of an item, with their deliveries and attempts. Those that have got
+-- or reopened a delivery since then stay, each in a run of its own. It adds the ids of the removed
+-- events to gone.
+local function remove_run(run, gone)
+	local name = run_field(run.owner, run.first)
+	local ids = ids_of(call('HGET', K.journal, name))
+	if #ids == 0 then return end
+	local parts, lives, deliveries = {}, {}, {}
+	local of = get(K.lives, ids)
+	for k = 1, min(run.size, #ids) do
+		local life = of[k]
+		if life and sub(life, 1, 16) ~= '00000000' .. run.turn then
+			insert(parts, run_field(run.owner, run.first + k - 1))
+			insert(parts, to_run(ids, k, k))
+		else
+			insert(gone, ids[k])
+			if life then insert(lives, ids[k]) end
+			local at = 17
+			while life and at <= #life do deliveries[#deliveries + 1], at = field(life, at) end
 		end
 	end
-	noted(list)
-	for i, run in ipairs(list) do
-		local rest = {}
-		fields[i] = run_field(run.owner, run.first)
-		for k, id in ipairs(run.ids) do insert(k > run.size and rest or ids, id) end
-		if #rest > 0 then
-			insert(parts, run_field(run.owner, run.first + run.size))
-			insert(parts, to_run(rest, 1, #rest))
-		end
-		if run.of ~= '' then forget(run.owner, run.of) end
-		local before, at = run.before or '', 1
-		while at <= #before do
-			local of
-			of, at = field(before, at)
-			forget(run.owner, of)
-		end
-		owners[run.owner] = owners[run.owner] or {}
-		owners[run.owner][run.first] = run.size
+	if #ids > run.size then
+		insert(parts, run_field(run.owner, run.first + run.size))
+		insert(parts, to_run(ids, run.size + 1, #ids))
 	end
-	many('HDEL', K.journal, fields)
+	local logged = {}
+	for i, value in ipairs(get(K.deliveries, deliveries)) do
+		if value then insert(logged, run.owner .. sub(value, 26, 41) .. deliveries[i]) end
+	end
+	call('HDEL', K.journal, name)
 	many('HSET', K.journal, parts)
+	many('HDEL', K.lives, lives)
 	many('HDEL', K.deliveries, deliveries)
 	many('HDEL', K.attempts, deliveries)
 	many('ZREM', K.log, logged)
-	for owner, removed in pairs(owners) do raise(owner, removed) end
-	remember(K.events, K.forgottenorder, ids)
 end
 
 -- remove_events removes up to most settled events that are too old or too many. It also forgets
@@ -170,7 +95,13 @@ local function remove_events(most)
 		local excess = call('HLEN', K.events) - call('LLEN', K.forgottenorder) - max_events
 		if not may_go(excess) then break end
 		local list, events = first_settled(excess, left)
-		remove(without_reopened(unfold(list)))
+		local gone, owners = {}, {}
+		for _, run in ipairs(list) do
+			remove_run(run, gone)
+			owners[run.owner] = true
+		end
+		for owner in pairs(owners) do raise(owner) end
+		remember(K.events, K.forgottenorder, gone)
 		left = left - max(events, #list / 8)
 	end
 	forget_ids(K.events, K.forgottenorder, most)

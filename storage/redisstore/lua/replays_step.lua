@@ -5,15 +5,11 @@
 local function shown(text, ids) return reply('done', text, ids, get(K.deliveries, ids)) end
 
 local given = answered()
-if given then
-	if #given == 0 then return reply('unknown') end -- erase_calls.lua has removed the answer
-	return shown(table.remove(given, 1), given)
-end
-
 local id, owner, lane, which, cursor = arg(), arg(), arg(), arg(), arg()
 local due, updated, limit, stop, count = arg(), arg(), tonumber(arg()), tonumber(arg()), tonumber(arg())
-local r = replay_of(id)
+local r, stored = replay_of(id)
 if not r or r.owner ~= owner then return reply('unknown') end
+if given then return shown(stored, given) end
 if r.id ~= which or r.cursor ~= cursor or r.state ~= 'r' then return reply('conflict') end
 if status_of(id, owner) ~= 'active' then return reply('waits') end
 
@@ -54,31 +50,14 @@ local was = r.due
 r.due, r.updated = due, updated
 if r.cursor >= r.last then r.state = 'd' end
 
--- An event that was committed without deliveries may share a run with other events. If it now
--- gets one, the run is replaced by one run per event: see unfold in removal_events.lua.
-local singles = {}
-if #create > 0 then
-	local needed = {}
-	for _, i in ipairs(create) do needed[tonumber(ARGV[word + 4 * i - 3])] = true end
-	local first = max(tonumber(ARGV[word + 4 * create[1] - 3]) - LONGEST + 1, 1)
-	local fields = {}
-	for seq = first, tonumber(ARGV[word + 4 * create[#create] - 3]) do insert(fields, run_field(owner, seq)) end
-	for k, run in ipairs(get(K.journal, fields)) do
-		local list, split = ids_of(run), false
-		for n = 1, #list do split = split or needed[first + k + n - 2] end
-		if #list > 1 and split then
-			for n = 1, #list do
-				insert(singles, run_field(owner, first + k + n - 2))
-				insert(singles, to_run(list, n, n))
-			end
-		end
-	end
-end
 touch(lane)
+for _, i in ipairs(create) do
+	local life = life_of(ids[i])
+	life.open, life.ids = life.open + 1, life.ids .. to_field(of[i])
+end
 
 local text = to_replay(r)
-answer({ text, unpack(made) })
-many('HSET', K.journal, singles)
+answer(made)
 local records, logged, queued = {}, {}, {}
 for _, i in ipairs(create) do
 	local seq, number = hex(tonumber(ARGV[word + 4 * i - 3])), hex(next_number())
@@ -88,7 +67,6 @@ for _, i in ipairs(create) do
 	insert(logged, owner .. number .. of[i])
 	insert(queued, '0')
 	insert(queued, lane .. due .. number .. of[i])
-	call('HINCRBY', K.settledagain, owner .. seq, '1')
 end
 many('HSET', K.deliveries, records)
 many('ZADD', K.log, logged)

@@ -9,7 +9,6 @@
 --   f                the greatest last number of all erased owners; missing if there are
 --                    none. The events of a new owner are numbered from the next on
 --   c, target        the cursor of a target
---   a, store, slot   the last answer in a slot of a store: see write.lua
 --   t, term          the generation of a term of a fleet: see members.lua
 --   t                when the last lease of all terms expires, in microseconds (16 digits);
 --                    missing if there are no terms
