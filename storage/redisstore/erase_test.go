@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
@@ -39,35 +37,4 @@ func TestReservationExpiresDuringErase(t *testing.T) {
 		must(t, err)
 		want(t, "balance", b, billing.Balance{})
 	}
-}
-
-// A step of a replay whose reply is lost, and whose owner is erased before it is sent again,
-// finds no replay.
-func TestStepIsSentAgainAfterErase(t *testing.T) {
-	s, l, server := openLinked(t, redisstore.Options{})
-	eraser, _ := openOn(t, server, redisstore.Options{})
-	other, _ := openOn(t, server, redisstore.Options{Name: "other"})
-	step := func(s *redisstore.Store) error {
-		commit(t, s, newEvent(acme, "1"))
-		bind(t, s, acme, "ep")
-		must(t, s.Ports().Replays.Start(t.Context(), deliver.Replay{ID: "r", Owner: "acme", EndpointID: "ep", SourceID: acme.ID, Last: 1, State: deliver.ReplayRunning, Due: start}))
-		_, _, err := s.Ports().Replays.Step(t.Context(), deliver.ReplayStep{Owner: "acme", EndpointID: "ep", ID: "r", Limit: 1, Now: start, DeliverBy: start})
-		return err
-	}
-	must(t, step(other)) // so that the server knows the scripts, and runs them at once
-	delivery, sent := []byte(deliver.DeliveryID(deliver.EventID(acme.ID, "1"), "ep")), 0
-	l.set(func(request []byte) linkFault {
-		if !bytes.Contains(request, delivery) { // not the script of Step
-			return noFault
-		}
-		if sent++; sent == 1 {
-			return loseReply
-		}
-		if _, err := eraser.Sweep(t.Context(), "acme"); err != nil {
-			t.Error(err)
-		}
-		return noFault
-	})
-	wantErr(t, step(s), deliver.ErrReplayNotFound)
-	want(t, "how often the step was sent", sent, 2)
 }

@@ -25,17 +25,15 @@ type plan struct {
 	events  []planned
 	runs    []run
 	charges []billing.Entry
-	cursors []plannedCursor // the last cursor of each target
+	cursors []*detect.Cursor // the last one of each target
 	fences  index[fleet.Fence]
 	alone   bool   // a batch has no fence
 	clock   string // if alone, the result of the function clock
-	buffer  encoder
 }
 
 // planned is an event with the deliveries to make if the event is new. If there are any, ev is a
 // copy of the batch's event, and the deliveries share it.
 type planned struct {
-	p          *plan
 	ev         *deliver.Event
 	deliveries []deliver.Delivery
 }
@@ -58,45 +56,28 @@ func (n sourceName) list() string { return "b" + escaped(n.owner) + keyText(n.Ke
 // binding is a list of endpoints bound to a source. ids has a field for the id of each.
 type binding struct{ field, ids string }
 
-// index numbers distinct names, counting from 0. Looking up the previous name again is fast.
+// index numbers distinct names, counting from 0.
 type index[T comparable] struct {
 	names []T
-	at    map[T]int // nil while there are only a few names
-	last  int
+	at    map[T]int
 }
 
 // of returns the number of a name. isNew means that the name got it now.
 func (x *index[T]) of(name T) (n int, isNew bool) {
-	if len(x.names) > 0 && x.names[x.last] == name {
-		return x.last, false
+	if n, found := x.at[name]; found {
+		return n, false
 	}
-	const few = 8
-	found := false
 	if x.at == nil {
-		n = slices.Index(x.names, name)
-		found = n >= 0
-	} else {
-		n, found = x.at[name]
+		x.at = make(map[T]int)
 	}
-	if !found {
-		n = len(x.names)
-		x.names = append(x.names, name)
-		if x.at != nil {
-			x.at[name] = n
-		} else if n == few {
-			x.at = make(map[T]int, 4*few)
-			for i, name := range x.names {
-				x.at[name] = i
-			}
-		}
-	}
-	x.last = n
-	return n, !found
+	n = len(x.names)
+	x.names, x.at[name] = append(x.names, name), n
+	return n, true
 }
 
 // plan prepares a commit. now is the time of the commit.
 func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
-	p := &plan{now: now, cursors: make([]plannedCursor, 0, len(batches))}
+	p := &plan{now: now, cursors: make([]*detect.Cursor, 0, len(batches))}
 	n := 0
 	for _, b := range batches {
 		n += len(b.Events)
@@ -124,16 +105,16 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 				endpoints = append(endpoints, splitFields(bound))
 			}
 			owner, _ := p.owners.of(ev.Source.Owner)
-			p.add(planned{p: p, ev: ev}, owner, endpoints[source], b)
+			p.add(planned{ev: ev}, owner, endpoints[source], b)
 		}
 		p.charges = append(p.charges, b.Charges...)
 		if b.Cursor == nil {
 			continue
 		}
 		if at, isNew := targets.of(b.Cursor.Target); isNew {
-			p.cursors = append(p.cursors, plannedCursor{p, b.Cursor})
+			p.cursors = append(p.cursors, b.Cursor)
 		} else {
-			p.cursors[at].of = b.Cursor
+			p.cursors[at] = b.Cursor
 		}
 	}
 	return p
@@ -192,25 +173,6 @@ func (p *plan) asked() []string {
 	return append(fields, p.unbound...)
 }
 
-// distinct reports whether all events have different ids.
-func (p *plan) distinct() bool {
-	if len(p.events) <= 16 { // comparing a few ids is faster than a map
-		for i := range p.events {
-			for k := range i {
-				if p.events[i].ev.ID == p.events[k].ev.ID {
-					return false
-				}
-			}
-		}
-		return true
-	}
-	seen := make(map[string]struct{}, len(p.events))
-	for i := range p.events {
-		seen[p.events[i].ev.ID] = struct{}{}
-	}
-	return len(seen) == len(p.events)
-}
-
 // script returns the name of the script for this commit, which removes up to most old events.
 func (p *plan) script(most int) string {
 	switch {
@@ -223,8 +185,8 @@ func (p *plan) script(most int) string {
 }
 
 // applyReply sets the result fields of the batches. answer is the script's reply. It has a flag for
-// each event, 1 if it is new (no flags if all are new), the last sequence number of each owner
-// before the commit, and the positions of the refused charges.
+// each event, 1 if it is new (none if all are), the last sequence number of each owner before the
+// commit, and the positions of the refused charges.
 func (p *plan) applyReply(batches []*detect.Batch, answer []any) error {
 	if len(answer) != 1 {
 		return errRecord

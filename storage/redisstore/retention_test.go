@@ -3,98 +3,12 @@ package redisstore_test
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
-
-// history is a store under test, with the deliveries of the tweets 1, 2, and so on.
-type history struct {
-	*testing.T
-	s  *redisstore.Store
-	c  *fakeClock
-	ds []deliver.Delivery
-}
-
-// open commits n tweets with one delivery each.
-func (h *history) open(n int) {
-	for range n {
-		h.ds = append(h.ds, commit(h.T, h.s, newEvent(acme, fmt.Sprint(len(h.ds)+1), "a")).Deliveries...)
-	}
-}
-
-// end settles the deliveries of these tweets as delivered.
-func (h *history) end(tweets ...int) {
-	for _, n := range tweets {
-		settle(h.T, h.s, h.ds[n-1])
-	}
-}
-
-func TestRetention(t *testing.T) {
-	for _, row := range []struct {
-		name string
-		opts redisstore.Options
-		do   func(h *history)
-		want string
-	}{
-		{"7 days by default", redisstore.Options{}, func(h *history) {
-			h.open(2)
-			h.end(1)
-			h.c.Advance(1)
-			h.end(2)
-			h.c.Advance(7*24*time.Hour - 1)
-		}, "2:2"},
-		{"no more than the maximum", redisstore.Options{MaxEvents: 3}, func(h *history) {
-			h.open(3)
-			h.end(1, 2, 3)
-			h.open(2)
-		}, "3:3 4:4 5:5"},
-		{"open deliveries are never too many", redisstore.Options{MaxEvents: 3}, func(h *history) { h.open(5) }, "1:1 2:2 3:3 4:4 5:5"},
-		{"what ends beyond the maximum goes", redisstore.Options{MaxEvents: 3}, func(h *history) {
-			h.open(5)
-			h.end(4, 2)
-		}, "1:1 3:3 5:5"},
-		{"what ended first goes first", redisstore.Options{MaxEvents: 3}, func(h *history) {
-			h.open(3)
-			h.end(3, 1)
-			h.open(1)
-		}, "1:1 2:2 4:4"},
-		{"what has no delivery ends with the commit", redisstore.Options{MaxEvents: 2}, func(h *history) {
-			commit(h.T, h.s, newEvent(acme, "1"), newEvent(acme, "2"), newEvent(acme, "3"))
-		}, "2:2 3:3"},
-		{"an event stays until its last delivery ends", redisstore.Options{Retention: time.Hour}, func(h *history) {
-			h.ds = commit(h.T, h.s, newEvent(acme, "1", "a", "b", "c"), newEvent(acme, "2", "a", "b", "c")).Deliveries
-			h.end(1, 3, 4, 5, 6)
-			h.c.Advance(2 * time.Hour)
-		}, "1:1"},
-		{"numbers go on after all is removed", redisstore.Options{Retention: time.Hour}, func(h *history) {
-			h.open(2)
-			h.end(1, 2)
-			h.c.Advance(time.Hour)
-			h.open(1)
-		}, "3:3"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			s, _, c := open(t, row.opts)
-			h := &history{T: t, s: s, c: c}
-			row.do(h)
-			must(t, s.Ports().Outbox.Settle(t.Context())) // removes what is too old or too many
-			want(t, "events", logged(t, s, "acme", 0), row.want)
-			for _, d := range h.ds {
-				_, err := s.Ports().Log.Delivery(t.Context(), "acme", d.ID)
-				var gone error
-				if !strings.Contains(" "+row.want+" ", ":"+d.Event.TweetID+" ") {
-					gone = deliver.ErrDeliveryNotFound
-				}
-				wantErr(t, err, gone)
-			}
-		})
-	}
-}
 
 func TestIDsOfRemovedEventsStayKnown(t *testing.T) {
 	s, _, _ := open(t, redisstore.Options{MaxEvents: 1, MaxEventIDs: 2})
@@ -108,33 +22,6 @@ func TestIDsOfRemovedEventsStayKnown(t *testing.T) {
 	}{{"4", 0}, {"3", 0}, {"2", 0}, {"1", 5}} {
 		want(t, "sequence number of tweet "+row.tweet, commit(t, s, newEvent(acme, row.tweet)).Events[0].Seq, row.seq)
 	}
-}
-
-func TestIDsOfEntriesAndReservationsStayKnown(t *testing.T) {
-	s, _, c := open(t, redisstore.Options{MaxEntries: 1, IDRetention: time.Hour})
-	ctx, l := t.Context(), s.Ports().Ledger
-	for i := range 5 {
-		must(t, l.Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 1}))
-	}
-	must(t, l.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 1}))
-	must(t, l.Release(ctx, "r"))
-	page, err := l.Entries(ctx, billing.EntryQuery{Owner: "acme"})
-	must(t, err)
-	want(t, "entries", page.Total, 1)
-	must(t, l.Append(ctx, billing.Entry{ID: "0", Owner: "acme", Amount: 1})) // known, though removed
-	wantErr(t, l.Reserve(ctx, billing.Reservation{ID: "1", Owner: "acme"}), billing.ErrResolved)
-	wantErr(t, l.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}), billing.ErrResolved)
-	b, err := l.Balance(ctx, "acme")
-	must(t, err)
-	want(t, "balance", b.Available, 5)
-
-	c.Advance(time.Hour)
-	must(t, l.Append(ctx))
-	must(t, l.Append(ctx, billing.Entry{ID: "0", Owner: "acme", Amount: 1}))
-	must(t, l.Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}))
-	b, err = l.Balance(ctx, "acme")
-	must(t, err)
-	want(t, "balance once the ids were forgotten", b.Available, 6)
 }
 
 // Events finds what is left before and after many removed events.

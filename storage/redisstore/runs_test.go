@@ -106,25 +106,6 @@ func lastOf(t *testing.T, s storage.Store, owner string) int {
 	return int(evs[len(evs)-1].Seq)
 }
 
-// An id that is twice in a commit is one event, however many events there are. The second
-// one gets no number.
-func TestAnIDTwiceInACommit(t *testing.T) {
-	for _, n := range []int{2, 16, 17, 300} {
-		t.Run(fmt.Sprint(n, " events"), func(t *testing.T) {
-			s, _, _ := open(t, redisstore.Options{})
-			events := make([]deliver.Event, n)
-			for i := range events {
-				events[i] = newEvent(acme, fmt.Sprint(i))
-			}
-			events[n-1] = newEvent(acme, "0")
-			b := commit(t, s, events...)
-			want(t, "number of the second", b.Events[n-1].Seq, 0)
-			want(t, "events", strings.Count(logged(t, s, "acme", 0), ":"), n-1)
-			want(t, "number of the next", commit(t, s, newEvent(acme, "next")).Events[0].Seq, uint64(n))
-		})
-	}
-}
-
 // Reading begins anywhere in a run, the last of its events included.
 func TestEventsAreReadFromAnyNumber(t *testing.T) {
 	s, _, _ := open(t, redisstore.Options{})

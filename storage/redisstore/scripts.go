@@ -3,6 +3,7 @@ package redisstore
 import (
 	"embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,84 +13,6 @@ import (
 
 //go:embed lua/*.lua
 var luaFiles embed.FS
-
-// luaKeys lists the keys that each Lua file reads or writes.
-var luaKeys = map[string]string{
-	// Parts of several scripts.
-	"base":            "",
-	"lists":           "",
-	"times":           "",
-	"write":           "answers version",
-	"runs":            "",
-	"settled":         "settled",
-	"queue":           "queue lanes turns",
-	"parts":           "",
-	"delivery":        "queue deliveries lives",
-	"reopen":          "queue deliveries",
-	"replay":          "replays replaysdue",
-	"log":             "events deliveries attempts",
-	"account":         "balances totals entries entriesgone ledger entryorder holds expiring resolved resolvedorder",
-	"charges":         "",
-	"count":           "count",
-	"members":         "members count",
-	"terms":           "members journal count",
-	"receivers":       "deliveries log lives queue",
-	"records":         "records",
-	"records_write":   "recordorder",
-	"gone":            "journal",
-	"closing":         "queue deliveries closing",
-	"amounts":         "",
-	"values":          "values valueorder count",
-	"no_receivers":    "",
-	"no_removal":      "",
-	"removal":         "",
-	"removal_entries": "entries ledger entryorder entriesgone entriesgoneorder resolved resolvedorder",
-	"removal_events":  "journal settled lives events firsts deliveries attempts log forgottenorder",
-
-	// The scripts.
-	"open":             "version closing",
-	"journal_commit":   "journal events members firsts",
-	"journal_cursors":  "journal",
-	"outbox_claim":     "turns lanes queue deliveries",
-	"outbox_settle":    "deliveries attempts",
-	"outbox_next":      "turns",
-	"outbox_reopen":    "deliveries",
-	"log_page":         "log",
-	"log_scan":         "log deliveries events",
-	"log_entries":      "",
-	"log_events":       "journal events firsts",
-	"replays_start":    "",
-	"replays_get":      "",
-	"replays_running":  "replaysdue",
-	"replays_step":     "events deliveries log queue",
-	"ledger_append":    "",
-	"ledger_reserve":   "holds expiring",
-	"ledger_resolve":   "",
-	"ledger_balance":   "balances expiring holds",
-	"ledger_page":      "ledger entries",
-	"ledger_scan":      "ledger entries",
-	"ledger_totals":    "totals",
-	"members_join":     "members journal",
-	"members_beat":     "members journal",
-	"members_leave":    "",
-	"members_look":     "",
-	"apply":            "records recorddata recordorder recordnames recordsums feed journal gonetimes totals replays replaysdue closing count",
-	"deliveries_end":   "closing",
-	"record_get":       "records recorddata recordnames",
-	"record_list":      "records recorddata recordorder",
-	"record_scan":      "records recorddata recordorder",
-	"record_since":     "feed count",
-	"state_get":        "",
-	"state_swap":       "count valueorder values",
-	"erase_values":     "",
-	"erase_deliveries": "log deliveries attempts lives queue",
-	"erase_events":     "journal firsts events",
-	"erase_list":       "settled entryorder feed",
-	"erase_ledger":     "ledger entries balances",
-	"erase_totals":     "totals",
-	"erase_holds":      "holds expiring",
-	"erase_cursors":    "journal",
-}
 
 // scriptFiles lists the Lua files of each script. Every script begins with base, which is not
 // listed. A file may use definitions of the files before it.
@@ -169,13 +92,18 @@ var scripts = sync.OnceValue(func() map[string]*script {
 	return all
 })
 
-// newScript joins files into a script. It puts a table of the keys that they use first.
+// usedKey matches a key in a Lua file.
+var usedKey = regexp.MustCompile(`\bK\.(\w+)`)
+
+// newScript joins files into a script. It puts a table of the keys that they name as K.key first.
 func newScript(name string, files []string) *script {
 	s := &script{name: name, writes: slices.Contains(files, "write"), limits: slices.Contains(files, "removal")}
 	source := ""
 	for _, file := range files {
 		source += luaFile(file)
-		s.keys = append(s.keys, strings.Fields(luaKeys[file])...)
+	}
+	for _, m := range usedKey.FindAllStringSubmatch(source, -1) {
+		s.keys = append(s.keys, m[1])
 	}
 	slices.Sort(s.keys)
 	s.keys = slices.Compact(s.keys)

@@ -11,26 +11,15 @@ import (
 )
 
 // Redis Cluster lets scripts use only declared keys, all in one slot; a single server does
-// not check. Scripts use keys as K.name, helpers as their parameter key, and K has only
-// declared keys.
+// not check. Scripts use keys as K.name, which declares them, and helpers as their parameter key.
 func TestScriptsTouchDeclaredKeysOnly(t *testing.T) {
 	calls := regexp.MustCompile(`\b(?:call|many)\(\s*'[A-Z]+',\s*([^,)]+)`)
 	reads := regexp.MustCompile(`\b(?:get|among|page|scan|head|drop|forget_ids|remember)\((\S+?)[,)]`)
-	named := regexp.MustCompile(`\bK\.(\w+)`)
 	for name, s := range scripts() {
 		t.Run(name, func(t *testing.T) {
 			code := regexp.MustCompile(`--[^\n]*`).ReplaceAllString(s.source, "")
 			if strings.Contains(code, "redis.pcall") || strings.Count(code, "redis.call") != 1 || strings.Count(code, "KEYS") != len(s.keys) {
 				t.Error("want keys used only through K, and commands only through call")
-			}
-			declared := map[string]bool{}
-			for _, key := range s.keys {
-				declared[key] = true
-			}
-			for _, m := range named.FindAllStringSubmatch(code, -1) {
-				if !declared[m[1]] {
-					t.Errorf("K.%s is not declared", m[1])
-				}
 			}
 			for _, m := range append(calls.FindAllStringSubmatch(code, -1), reads.FindAllStringSubmatch(code, -1)...) {
 				if key := strings.TrimSpace(m[1]); key != "key" && key != "order" && !strings.HasPrefix(key, "K.") {
@@ -80,8 +69,7 @@ func TestEveryScriptFileIsUsed(t *testing.T) {
 	}
 }
 
-// A script has exactly the files that it needs, in the order in which it needs them, and
-// each file declares exactly the keys that it uses.
+// A script has exactly the files that it needs, in the order in which it needs them.
 func TestScriptsHaveWhatTheyUse(t *testing.T) {
 	comments := regexp.MustCompile(`--[^\n]*|'[^'\n]*'`)
 	word := regexp.MustCompile(`[\w.]+\(?`)
@@ -126,20 +114,6 @@ func TestScriptsHaveWhatTheyUse(t *testing.T) {
 					t.Errorf("nothing uses lua/%s.lua", file)
 				}
 			}
-			for _, file := range files {
-				declared := luaKeys[file]
-				code := comments.ReplaceAllString(luaFile(file), "")
-				for key := range strings.FieldsSeq(declared) {
-					if !regexp.MustCompile(`\bK\.` + key + `\b`).MatchString(code) {
-						t.Errorf("lua/%s.lua does not use the key %s", file, key)
-					}
-				}
-				for _, m := range regexp.MustCompile(`\bK\.(\w+)`).FindAllStringSubmatch(code, -1) {
-					if !slices.Contains(strings.Fields(declared), m[1]) {
-						t.Errorf("lua/%s.lua uses the key %s, which is not declared for it", file, m[1])
-					}
-				}
-			}
 		})
 	}
 }
@@ -155,17 +129,14 @@ func TestKeysAreDocumented(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z]+) +(?:h|z|l|text)  `).FindAllStringSubmatch(data, -1) {
 		documented[m[1]] = true
 	}
-	for _, keys := range luaKeys {
-		for key := range strings.FieldsSeq(keys) {
-			if !documented[key] {
-				t.Errorf("doc.go does not name the key %s", key)
-			}
+	used := map[string]bool{}
+	for _, sc := range scripts() {
+		for _, key := range sc.keys {
+			used[key] = true
 		}
 	}
-	for key := range documented {
-		if !slices.ContainsFunc(slices.Collect(maps.Values(luaKeys)), func(keys string) bool { return slices.Contains(strings.Fields(keys), key) }) {
-			t.Errorf("doc.go names the key %s, which no script has", key)
-		}
+	if !maps.Equal(documented, used) {
+		t.Errorf("doc.go names the keys %v, the scripts use %v", documented, used)
 	}
 }
 

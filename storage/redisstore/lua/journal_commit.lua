@@ -2,14 +2,12 @@
 -- cache. If a source has other endpoints, the script records nothing and replies 'stale' with
 -- the endpoints of all sources. The caller then prepares the commit again.
 
--- Arguments: the number of sources, of sources with endpoints, of owners and of events; '1' if
--- all events have different ids; the number of arguments for cursors and of runs; the maximum
--- number of old events to remove; the number of fences. Adding 0 converts a text to a number
--- faster than tonumber does.
+-- Arguments: the number of sources, of sources with endpoints, of owners and of events; the
+-- number of arguments for cursors and of runs; the maximum number of old events to remove; the
+-- number of fences. Adding 0 converts a text to a number faster than tonumber does.
 local sources, bound, owners, count = ARGV[word + 1] + 0, ARGV[word + 2] + 0, ARGV[word + 3] + 0, ARGV[word + 4] + 0
-local distinct, cursors, runs, most = ARGV[word + 5], ARGV[word + 6] + 0, ARGV[word + 7] + 0, ARGV[word + 8] + 0
-local fences = ARGV[word + 9] + 0
-word = word + 9
+local cursors, runs, most, fences = ARGV[word + 5] + 0, ARGV[word + 6] + 0, ARGV[word + 7] + 0, ARGV[word + 8] + 0
+word = word + 8
 
 -- Arguments: the fields of the sources, owners and fences in journal, twice for an owner (s and
 -- g), then the list of endpoints for each source that has any. These sources come first.
@@ -46,14 +44,14 @@ if stale then
 end
 word = word + bound + fences
 local escaped, lasts, seqs = {}, {}, {} -- by owner: escaped name, and last number before and after
-local dropped, drops = {}, false -- by owner: whether its events are dropped; whether some are
+local dropped = {} -- by owner: whether its events are dropped
 local erased -- the number after which a new owner's numbers start: see f in runs.lua
 for i = 1, owners do
 	escaped[i] = sub(names[sources + i], 2)
 	if not is[sources + i] then erased = erased or call('HGET', K.journal, 'f') or '0' end
 	lasts[i] = is[sources + i] or erased
 	seqs[i] = lasts[i] + 0
-	if is[sources + owners + i] and is[sources + owners + i] > now then dropped[i], drops = true, true end
+	if is[sources + owners + i] and is[sources + owners + i] > now then dropped[i] = true end
 end
 
 -- Arguments: id and record of each event. The records are written unchanged, because joining
@@ -62,33 +60,26 @@ local first, ids = word + 1, {}
 for i = 1, count do ids[i] = ARGV[word + 2 * i - 1] end
 word = word + 2 * count
 local known = get(K.events, ids) -- '' for one that was removed
-local all_new = distinct == '1' and not drops
-for i = 1, count do
-	if known[i] then all_new = false end
-end
 
 -- Arguments: field and record of each cursor.
 local changes = args(cursors)
 
 -- Arguments of each run (see runs.lua): owner, number of events, number of deliveries; then the
 -- deliveries. The stored run omits events that are known.
-local flags, fresh, new, settled = {}, {}, all_new and ids or {}, {}
+local flags, fresh, new, events, settled = {}, {}, {}, {}, {}
 local at, news, changed = 0, 0, #changes
 for _ = 1, runs do
 	local owner, size, several = ARGV[word + 1] + 0, ARGV[word + 2] + 0, ARGV[word + 3] + 0
 	word = word + 3
 	local before = news
-	if all_new then
-		news = news + size
-	else
-		for i = at + 1, at + size do
-			local id = ids[i]
-			if known[i] or fresh[id] or dropped[owner] then
-				flags[i] = '0'
-			else
-				news = news + 1
-				flags[i], fresh[id], new[news] = '1', true, id
-			end
+	for i = at + 1, at + size do
+		local id = ids[i]
+		if known[i] or fresh[id] or dropped[owner] then
+			flags[i] = '0'
+		else
+			news = news + 1
+			flags[i], fresh[id], new[news] = '1', true, id
+			events[2 * news - 1], events[2 * news] = id, ARGV[first + 2 * i - 1]
 		end
 	end
 	if news > before then
@@ -115,7 +106,7 @@ end
 
 local unpaid = make_charges()
 
-local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
+local told = (news < count and concat(flags) or '') .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
 answer({ told })
 many('HSET', K.journal, changes)
 if news > 0 and erased and erased ~= '0' then
@@ -127,18 +118,7 @@ if left then
 	many('HDEL', K.journal, left)
 	call('DEL', K.members)
 end
-if all_new then
-	many('HSET', K.events, ARGV, first, first + 2 * count - 1)
-else
-	local events = {}
-	for i, id in ipairs(ids) do
-		if flags[i] == '1' then
-			insert(events, id)
-			insert(events, ARGV[first + 2 * i - 1])
-		end
-	end
-	many('HSET', K.events, events)
-end
+many('HSET', K.events, events)
 keep_settled(settled)
 keep_deliveries()
 if most > 0 then remove_events(most) end
