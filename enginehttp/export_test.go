@@ -25,6 +25,8 @@ var (
 	RateKey     = rateKey
 	CreditText  = creditText
 	KnownFields = monitorFields
+	AppendTime  = appendTime
+	TimeText    = timeText
 )
 
 // Take counts a request, and returns what the answer's headers have.

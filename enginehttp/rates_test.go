@@ -105,6 +105,18 @@ func TestCreditText(t *testing.T) {
 	}
 }
 
+// AppendTime writes the same as TimeText.
+func TestAppendTime(t *testing.T) {
+	for _, at := range []time.Time{
+		{}, time.Unix(0, 0), time.Date(999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, 11, 9, 8, 7, 6, 5_999_999, time.FixedZone("", 3600)), time.Date(2026, 12, 31, 23, 59, 59, 987_000_000, time.UTC),
+	} {
+		if got, want := string(enginehttp.AppendTime(nil, at)), `"`+enginehttp.TimeText(at)+`"`; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 // byOwner is an Authenticator without key ids: a key is the name of its owner.
 type byOwner struct{}
 

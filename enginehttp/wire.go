@@ -14,12 +14,42 @@ const wireTime = "2006-01-02T15:04:05.000Z"
 
 func timeText(t time.Time) string { return t.UTC().Format(wireTime) }
 
+// appendTime appends timeText(t) as a JSON string. It formats years of four digits without a
+// layout, which is faster.
+func appendTime(b []byte, t time.Time) []byte {
+	t = t.UTC()
+	year, month, day := t.Date()
+	if b = append(b, '"'); year < 1000 || year > 9999 {
+		return append(t.AppendFormat(b, wireTime), '"')
+	}
+	hour, minute, second := t.Clock()
+	b = append(strconv.AppendInt(b, int64(year), 10), '-')
+	b = append(two(b, int(month)), '-')
+	b = append(two(b, day), 'T')
+	b = append(two(b, hour), ':')
+	b = append(two(b, minute), ':')
+	b = append(two(b, second), '.')
+	ms := t.Nanosecond() / 1e6
+	return append(two(append(b, byte('0'+ms/100)), ms%100), 'Z', '"')
+}
+
+// two appends n with two digits.
+func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+
 // nullable returns a pointer to s. For "" it returns nil, which encodes as null.
 func nullable(s string) *string {
 	if s == "" {
 		return nil
 	}
 	return &s
+}
+
+// comma appends the comma before item i of a list. There is none before the first.
+func comma(b []byte, i int) []byte {
+	if i == 0 {
+		return b
+	}
+	return append(b, ',')
 }
 
 // roundUp rounds a price up to whole credits.
