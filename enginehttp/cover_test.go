@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,47 +111,6 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 		})
 	}
 }
-
-// Of concurrent creations only as many succeed as the credits cover together.
-func TestParallelCreationsAreCoveredTogether(t *testing.T) {
-	w := newWorld(t, func(s *setup) {
-		s.engine.Billing, s.engine.Pricing, s.options.Pricing = &billing.MeterConfig{}, hourly{}, freeRequests{}
-	})
-	// Beside the world's two streams, of 20 credits an hour, there is cover for three.
-	had, err := w.store.Ports().Ledger.Balance(t.Context(), mine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Kind: billing.KindTopUp, Amount: 59*billing.Credit - had.Available}); err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	var made, refused atomic.Int64
-	for i := range 20 {
-		wg.Go(func() {
-			path, body := monitors, fmt.Sprintf(`{"name":"n%d","usernames":["esa"]}`, i)
-			if i%2 == 0 {
-				path, body = rules, fmt.Sprintf(`{"tag":"t%d","query":"from:nasa","interval_seconds":60}`, i)
-			}
-			switch a := w.do(mine, "POST", path, body); a.status {
-			case 201:
-				made.Add(1)
-			case 402:
-				refused.Add(1)
-			default:
-				t.Errorf("%d %s", a.status, a.body)
-			}
-		})
-	}
-	wg.Wait()
-	if made.Load() != 3 || refused.Load() != 17 {
-		t.Errorf("%d were made and %d refused, want 3 and 17", made.Load(), refused.Load())
-	}
-}
-
-type freeRequests struct{ hourly }
-
-func (freeRequests) Request(string) billing.Credits { return 0 }
 
 // state shows the owner's monitors and rules.
 func (w *world) state() string {
