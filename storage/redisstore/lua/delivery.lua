@@ -84,7 +84,7 @@ local function save(list)
 		if final(d) or d.due ~= d.was then insert(out, d.lane .. d.was .. d.number .. d.id) end
 		if final(d) then
 			local life = lives[d.event]
-			life.open = life.open - 1
+			life.open = max(life.open - 1, 0) -- 0 if a Sweep has removed the event's other deliveries
 			if life.open == 0 then
 				life.turn = life.turn + 1
 				insert(settled, now .. d.seq .. '01' .. to_field(d.owner) .. format('%08x', life.turn))
