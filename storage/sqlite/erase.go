@@ -10,16 +10,16 @@ import (
 
 var _ storage.Sweeper = (*Store)(nil)
 
-// eraseStep is the maximum number of rows of a kind that a transaction of Erase removes: about as
-// many as a commit writes. eraseDeliveries is the maximum for deliveries, which are removed with
-// their events. A single event may have more.
+// eraseStep is the maximum number of rows of a kind that a transaction of Sweep removes: about as
+// many as a commit writes. eraseEventStep is the maximum for events, which are removed with their
+// deliveries.
 const (
-	eraseStep       = 256
-	eraseDeliveries = 512
+	eraseStep      = 256
+	eraseEventStep = 32
 )
 
-// Sweep implements storage.Sweeper. Each of its transactions removes up to 256 events, entries or
-// records.
+// Sweep implements storage.Sweeper. Each of its transactions removes up to 32 events, and up to 256
+// entries or records.
 func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
 	var all storage.Erased
 	for more := true; more; {
@@ -110,29 +110,11 @@ func eraseRecords(t *tx, owner string, e *storage.Erased) (left bool, err error)
 // eraseEvents removes some of an owner's events without remembering their ids. left means that
 // there may be others.
 func eraseEvents(t *tx, owner string, e *storage.Erased) (left bool, err error) {
-	var list []int64
-	deliveries := 0
-	err = each(t, `SELECT e.n, (SELECT count(*) FROM deliveries d WHERE `+ofEvent("d.n", "e.n")+`) FROM events e WHERE e.owner = ? LIMIT ?`,
-		[]any{owner, eraseStep}, func(rows *sql.Rows) error {
-			var n int64
-			var of int
-			if err := rows.Scan(&n, &of); err != nil {
-				return wrap(err)
-			}
-			if deliveries += of; deliveries > eraseDeliveries && len(list) > 0 {
-				return errEnough
-			}
-			list = append(list, n)
-			return nil
-		})
-	left = err == errEnough || len(list) == eraseStep
-	if err == errEnough {
-		err = nil
-	}
+	list, err := numbers(t, `SELECT n FROM events WHERE owner = ? LIMIT ?`, owner, eraseEventStep)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
 	e.Events = len(list)
 	e.Deliveries, e.Attempts, err = dropEvents(t, list)
-	return left, err
+	return len(list) == eraseEventStep, err
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// A step of Erase, for which all other writes wait, removes about as much as a commit writes,
-// however many deliveries the events have and however many sources the owner had.
+// A step of Sweep, for which all other writes wait, removes about as much as a commit writes,
+// however much the owner has.
 func TestErasingTakesSteps(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, sqlite.Options{})
-	const events, handlers, totals, most = 100, 20, 1000, 512
+	const events, handlers, totals, most = 100, 15, 1000, 512
 	var names []string
 	for i := range handlers {
 		names = append(names, fmt.Sprint("handler ", i))
