@@ -2,20 +2,12 @@ package sqlite_test
 
 import (
 	"math"
-	"reflect"
 	"testing"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
-
-func same(t *testing.T, got, want any) {
-	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-}
 
 func TestTimes(t *testing.T) {
 	for _, row := range []struct {
