@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -45,64 +46,64 @@ func TestWritable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := platformOf("nasa"), newTapped()
 		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store})
-		var full, hangs bool
-		writes := 0
+		var full, hangs atomic.Bool
+		var writes atomic.Int64
 		store.on(func(ctx context.Context, call string) error {
 			switch {
 			case call != "Commit" && call != "Swap" && call != "Settle":
 				return nil
-			case hangs:
-				writes++
+			case hangs.Load():
+				writes.Add(1)
 				<-ctx.Done()
 				return ctx.Err()
-			case full:
-				writes++
+			case full.Load():
+				writes.Add(1)
 				return syscall.ENOSPC
 			}
-			writes++
+			writes.Add(1)
 			return nil
 		})
-		asks := func(when string, want error, made int) {
+		asks := func(when string, want error, made int64) {
 			t.Helper()
-			before := writes
+			before := writes.Load()
 			for range 100 {
 				if err := e.Writable(t.Context()); want == nil && err != nil || want != nil && (!errors.Is(err, want) || !errors.Is(err, streamwatch.ErrWrites)) {
 					t.Errorf("%s: Writable = %v, want %v", when, err, want)
 				}
 			}
-			if writes-before != made {
-				t.Errorf("%s: %d writes, want %d", when, writes-before, made)
+			if n := writes.Load() - before; n != made {
+				t.Errorf("%s: %d writes, want %d", when, n, made)
 			}
 		}
 		asks("at first", nil, 1)
 		pass(5 * time.Second)
 		asks("later", nil, 1)
-		full = true
+		full.Store(true)
 		asks("within 5 s of a write", nil, 0)
 		pass(5 * time.Second)
 		asks("full", syscall.ENOSPC, 1)
-		full = false
+		full.Store(false)
 		pass(5 * time.Second)
 		asks("not full", nil, 1)
-		hangs = true
+		hangs.Store(true)
 		pass(5 * time.Second)
 		from := time.Now()
 		asks("a store that hangs", context.DeadlineExceeded, 1)
 		if took := time.Since(from); took != 2*time.Second {
 			t.Errorf("a store that hangs took %v, want 2s", took)
 		}
-		hangs = false
+		hangs.Store(false)
 		ok(t, e.Start(t.Context()))
 		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: time.Second})
 		pass(10 * time.Second)
 		p.Post("nasa", "Lift-off")
 		pass(2 * time.Second)
 		asks("the engine has written", nil, 0)
-		full = true
+		full.Store(true)
 		p.Post("nasa", "Landing")
 		pass(1500 * time.Millisecond) // the last outcome would stand for longer
 		asks("the engine's commit failed", syscall.ENOSPC, 0)
-		full = false
+		full.Store(false)
 		pass(time.Minute)
 		asks("there is room again", nil, 1)
 		ok(t, e.Shutdown(t.Context()))
