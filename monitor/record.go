@@ -3,14 +3,16 @@ package monitor
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/record"
 )
 
 // data has the fields of a monitor that are not of record.Record.
 type data struct {
-	Accounts     []Account
+	Accounts     []account
 	FilterTypes  []FilterType  `json:",omitempty"`
 	PollInterval time.Duration `json:",omitzero"`
 	Weight       float64       `json:",omitzero"`
@@ -20,10 +22,25 @@ type data struct {
 	ResumedAt    time.Time     `json:",omitzero"`
 }
 
+// account is an Account. Since is nil if it is the CreatedAt of the monitor, as it mostly is.
+type account struct {
+	Username string
+	Since    *time.Time `json:",omitempty"`
+}
+
+var decoder control.Decoder[data]
+
 // Record returns the form in which a monitor is stored, without its price. The StatusReason of an
 // active monitor is not in it: that is the record's Note.
 func (m Monitor) Record() (record.Record, error) {
-	d := data{m.Accounts, m.FilterTypes, m.PollInterval, m.Weight, m.WebhookURL, m.WebhookID, "", m.ResumedAt}
+	accounts := make([]account, len(m.Accounts))
+	for i, a := range m.Accounts {
+		accounts[i].Username = a.Username
+		if !a.Since.Equal(m.CreatedAt) {
+			accounts[i].Since = &a.Since
+		}
+	}
+	d := data{accounts, m.FilterTypes, m.PollInterval, m.Weight, m.WebhookURL, m.WebhookID, "", m.ResumedAt}
 	if m.Status == Paused {
 		d.PausedFor = m.StatusReason
 	}
@@ -37,11 +54,18 @@ func (m Monitor) Record() (record.Record, error) {
 
 // FromRecord returns a stored monitor.
 func FromRecord(r record.Record) (Monitor, error) {
-	var d data
-	if err := json.Unmarshal(r.Data, &d); err != nil {
+	d, err := decoder.Decode(r.Data)
+	if err != nil {
 		return Monitor{}, fmt.Errorf("monitor: cannot decode %s: %w", r.ID, err)
 	}
-	m := Monitor{ID: r.ID, Owner: r.Owner, Name: r.Name, Accounts: d.Accounts, FilterTypes: d.FilterTypes, PollInterval: d.PollInterval, Weight: d.Weight,
+	accounts := make([]Account, len(d.Accounts))
+	for i, a := range d.Accounts {
+		accounts[i] = Account{a.Username, r.CreatedAt}
+		if a.Since != nil {
+			accounts[i].Since = *a.Since
+		}
+	}
+	m := Monitor{ID: r.ID, Owner: r.Owner, Name: r.Name, Accounts: accounts, FilterTypes: slices.Clone(d.FilterTypes), PollInterval: d.PollInterval, Weight: d.Weight,
 		WebhookURL: d.WebhookURL, WebhookID: d.WebhookID, WebhookSecretSet: d.WebhookURL != "", Status: Status(r.Status), StatusReason: d.PausedFor,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ResumedAt: d.ResumedAt, Version: r.Version}
 	if m.Status == Active {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/record"
 )
 
@@ -21,6 +22,8 @@ type data struct {
 	PausedFor  string    `json:",omitzero"` // the StatusReason of a paused rule
 	ResumedAt  time.Time `json:",omitzero"`
 }
+
+var decoder control.Decoder[data]
 
 // Record returns the form in which a rule is stored, without its price. The StatusReason of an
 // active rule is not in it: that is the record's Note.
@@ -39,8 +42,8 @@ func (r Rule) Record() (record.Record, error) {
 
 // FromRecord returns a stored rule.
 func FromRecord(stored record.Record) (Rule, error) {
-	var d data
-	if err := json.Unmarshal(stored.Data, &d); err != nil {
+	d, err := decoder.Decode(stored.Data)
+	if err != nil {
 		return Rule{}, fmt.Errorf("rule: cannot decode %s: %w", stored.ID, err)
 	}
 	r := Rule{ID: stored.ID, Owner: stored.Owner, Tag: stored.Name, Query: d.Query, Platform: d.Platform, Interval: d.Interval, Schedule: d.Schedule,
