@@ -77,7 +77,7 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 		return nil
 	}
 	var notRemoved error // no reason to refuse new rows
-	if t.added > 0 {
+	if w.retention.due(t.added) {
 		if notRemoved, err = t.inSavepoint(w.retention.remove); err != nil {
 			return err
 		}

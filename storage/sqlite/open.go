@@ -93,7 +93,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 		conn.Close()
 		return nil, wrap(err)
 	}
-	s.w = newWriter(s.writes, conn, path, s.opts.Logger, retention{s.opts})
+	s.w = newWriter(s.writes, conn, path, s.opts.Logger, retention{opts: s.opts})
 	go s.w.run()
 	return s, nil
 }

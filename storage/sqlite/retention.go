@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// removeStep is part of the maximum number of rows of each kind that a transaction which adds rows
-// removes: removeStep plus twice as many as it adds. That is enough to catch up, and too few for
-// callers to notice.
+// removeStep is part of the maximum number of rows of each kind that are removed at a time:
+// removeStep plus twice as many as were added since the last time. That is enough to catch up, and
+// too few for callers to notice.
 const removeStep = 64
 
 // expired returns the latest time at which an event was settled that is now past its retention.
@@ -27,18 +27,30 @@ func retainedOfAll(event, expired string) string {
 	return event + ` NOT IN (SELECT event FROM settled WHERE settled_at <= ` + expired + `)`
 }
 
-// retention removes records that are too old or too many. Each transaction that adds some removes
-// some.
-type retention struct{ opts Options }
+// retention removes records that are too old or too many. A transaction that adds some removes
+// some, but a transaction for few rows only once a second.
+type retention struct {
+	opts  Options
+	added int       // number of rows added since the last removal
+	next  time.Time // when few rows are enough
+}
+
+// due reports whether a transaction that has added some rows removes some.
+func (r *retention) due(added int) bool {
+	r.added += added
+	few := min(4*removeStep, r.opts.MaxEvents/100, r.opts.MaxEventIDs/100, r.opts.MaxEntries/100)
+	return added > 0 && (r.added > few || !r.opts.Now().Before(r.next))
+}
 
 // idQueues are the tables of remembered ids. Rows that are too old or too many are removed, the
 // oldest first.
 var idQueues = []string{"removed_events", "removed_entries", "resolved_reservations"}
 
 // remove removes some of the records that are too old or too many.
-func (r retention) remove(t *tx) error {
+func (r *retention) remove(t *tx) error {
 	now := r.opts.Now()
-	step := removeStep + 2*t.added
+	step := removeStep + 2*r.added
+	r.added, r.next = 0, now.Add(time.Second)
 	if err := r.removeEvents(t, now, step); err != nil {
 		return err
 	}
@@ -73,7 +85,7 @@ func tooMany(table string) string {
 
 // removeEvents removes settled events with their deliveries and attempts, in the order in which
 // they were settled. It remembers their ids.
-func (r retention) removeEvents(t *tx, now time.Time, step int) error {
+func (r *retention) removeEvents(t *tx, now time.Time, step int) error {
 	var stored int
 	if _, err := one(t, `SELECT `+newestEvent+` - removed FROM totals`, nil, &stored); err != nil {
 		return err
