@@ -11,7 +11,8 @@ func (p *plan) args(most int) []any {
 	if p.alone {
 		fences++
 	}
-	w := []any{len(p.bound) + len(p.unbound), len(p.bound), len(p.owners.names), len(p.events), 2 * len(p.cursors), len(p.runs), most, fences}
+	w := make([]any, 0, 32+2*len(p.sources.names)+10*len(p.events)+2*len(p.cursors)+6*len(p.charges)) // rarely too few
+	w = append(w, len(p.sources.names), len(p.bound), len(p.owners.names), len(p.events), flag(p.distinct()), 2*len(p.cursors), len(p.runs), most, fences)
 	for _, field := range p.asked() {
 		w = append(w, field)
 	}
@@ -36,12 +37,19 @@ func (p *plan) args(most int) []any {
 	if p.alone {
 		w = append(w, p.clock)
 	}
+	var b encoder
 	for i := range p.events {
 		ev := p.events[i].ev
-		w = append(w, ev.ID, []byte(appendEvent(make(encoder, 0, 512+len(ev.Body)), ev, p.now)))
+		w = append(w, &ev.ID, encoded(func() []byte {
+			b = appendEvent(b[:0], ev, p.now)
+			return b
+		}))
 	}
 	for _, c := range p.cursors {
-		w = append(w, "c"+c.Target, []byte(appendCursor(nil, c)))
+		w = append(w, "c"+c.Target, encoded(func() []byte {
+			b = appendCursor(b[:0], c)
+			return b
+		}))
 	}
 	at := 0
 	for _, r := range p.runs {
@@ -61,8 +69,23 @@ func (p *plan) args(most int) []any {
 	return w
 }
 
+// encoded is a record that is encoded while the client sends the request: a large request then
+// needs one buffer.
+type encoded func() []byte
+
+// MarshalBinary returns the record, for the client to send.
+func (e encoded) MarshalBinary() ([]byte, error) { return e(), nil }
+
 func (e *planned) appendDeliveries(w []any) []any {
 	owner := escaped(e.ev.Source.Owner)
+	var life []byte
+	if n := len(e.deliveries); n > 1 {
+		life = []byte(hex(uint64(n) << 32)) // turn 0
+		for k := range e.deliveries {
+			life = appendField(life, e.deliveries[k].ID)
+		}
+	}
+	w = append(w, life)
 	for k := range e.deliveries {
 		d := &e.deliveries[k]
 		lane := laneOf(d.EndpointID)

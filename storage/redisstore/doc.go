@@ -36,7 +36,7 @@
 //
 // A call that writes carries a token, under which its script stores the answer. If the call is sent
 // again after a lost reply, it gets the same answer and changes nothing. The answers of a store
-// expire a day after its last call. Hence it is safe to retry. A call is tried again, within its
+// expire about a day after its last call. Hence it is safe to retry. A call is tried again, within its
 // context and Options.RetryFor, if the connection breaks or the server answers LOADING, READONLY,
 // CLUSTERDOWN, TRYAGAIN, MOVED or the like. If no attempt was answered, the error wraps ErrUnknown:
 // the call may have taken effect, and can be made again. The same holds if a script fails after a
@@ -130,7 +130,7 @@
 //	forgottenorder     l     ids of removed events, the first to be forgotten first
 //	deliveries         h     delivery by id (delivery)
 //	attempts           h     attempts by delivery (outbox_settle)
-//	lives              h     deliveries of an event that has any (delivery)
+//	lives              h     deliveries of an event that has several (delivery)
 //	log                z     owner, number, id of each delivery
 //	queue              z     lane, due, number, id of each open delivery (queue)
 //	lanes              z     part, due, number, lane of the first of each lane (queue)

@@ -173,6 +173,15 @@ func (p *plan) asked() []string {
 	return append(fields, p.unbound...)
 }
 
+// distinct reports whether all events have different ids.
+func (p *plan) distinct() bool {
+	seen := make(map[string]struct{}, len(p.events))
+	for i := range p.events {
+		seen[p.events[i].ev.ID] = struct{}{}
+	}
+	return len(seen) == len(p.events)
+}
+
 // script returns the name of the script for this commit, which removes up to most old events.
 func (p *plan) script(most int) string {
 	switch {

@@ -39,7 +39,7 @@ var scriptFiles = map[string]string{
 	"replays_start":   "write records replay replays_start",
 	"replays_get":     "replay replays_get",
 	"replays_running": "replay replays_running",
-	"replays_step":    "write count records settled queue delivery reopen replay replays_step",
+	"replays_step":    "write runs count records settled queue delivery reopen replay replays_step",
 
 	"ledger_append":  "write count amounts account removal removal_entries ledger_append",
 	"ledger_reserve": "write count amounts account removal removal_entries ledger_reserve",

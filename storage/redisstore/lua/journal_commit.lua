@@ -2,12 +2,14 @@
 -- cache. If a source has other endpoints, the script records nothing and replies 'stale' with
 -- the endpoints of all sources. The caller then prepares the commit again.
 
--- Arguments: the number of sources, of sources with endpoints, of owners and of events; the
--- number of arguments for cursors and of runs; the maximum number of old events to remove; the
--- number of fences. Adding 0 converts a text to a number faster than tonumber does.
+-- Arguments: the number of sources, of sources with endpoints, of owners and of events; '1' if
+-- all events have different ids; the number of arguments for cursors and of runs; the maximum
+-- number of old events to remove; the number of fences. Adding 0 converts a text to a number
+-- faster than tonumber does.
 local sources, bound, owners, count = ARGV[word + 1] + 0, ARGV[word + 2] + 0, ARGV[word + 3] + 0, ARGV[word + 4] + 0
-local cursors, runs, most, fences = ARGV[word + 5] + 0, ARGV[word + 6] + 0, ARGV[word + 7] + 0, ARGV[word + 8] + 0
-word = word + 8
+local all_new, cursors, runs = ARGV[word + 5] == '1', ARGV[word + 6] + 0, ARGV[word + 7] + 0
+local most, fences = ARGV[word + 8] + 0, ARGV[word + 9] + 0
+word = word + 9
 
 -- Arguments: the fields of the sources, owners and fences in journal, twice for an owner (s and
 -- g), then the list of endpoints for each source that has any. These sources come first.
@@ -51,7 +53,7 @@ for i = 1, owners do
 	if not is[sources + i] then erased = erased or call('HGET', K.journal, 'f') or '0' end
 	lasts[i] = is[sources + i] or erased
 	seqs[i] = lasts[i] + 0
-	if is[sources + owners + i] and is[sources + owners + i] > now then dropped[i] = true end
+	if is[sources + owners + i] and is[sources + owners + i] > now then dropped[i], all_new = true, false end
 end
 
 -- Arguments: id and record of each event. The records are written unchanged, because joining
@@ -60,19 +62,24 @@ local first, ids = word + 1, {}
 for i = 1, count do ids[i] = ARGV[word + 2 * i - 1] end
 word = word + 2 * count
 local known = get(K.events, ids) -- '' for one that was removed
+for i = 1, count do
+	if known[i] then all_new = false end
+end
 
 -- Arguments: field and record of each cursor.
 local changes = args(cursors)
 
--- Arguments of each run (see runs.lua): owner, number of events, number of deliveries; then the
--- deliveries. The stored run omits events that are known.
-local flags, fresh, new, events, settled = {}, {}, {}, {}, {}
+-- Arguments of each run (see runs.lua): owner, number of events, number of deliveries; if there
+-- are any, the event's life ('' for one delivery, see delivery.lua) and the deliveries. The stored
+-- run omits events that are known.
+local flags, fresh, new, events, settled = {}, {}, all_new and ids or {}, {}, {}
 local at, news, changed = 0, 0, #changes
 for _ = 1, runs do
 	local owner, size, several = ARGV[word + 1] + 0, ARGV[word + 2] + 0, ARGV[word + 3] + 0
 	word = word + 3
 	local before = news
-	for i = at + 1, at + size do
+	if all_new then news = news + size end -- most commits; the loop would take a tenth of the time
+	for i = at + 1, all_new and at or at + size do
 		local id = ids[i]
 		if known[i] or fresh[id] or dropped[owner] then
 			flags[i] = '0'
@@ -85,15 +92,17 @@ for _ = 1, runs do
 	if news > before then
 		local name, seq = escaped[owner], hex(seqs[owner] + 1)
 		seqs[owner] = seqs[owner] + news - before
-		changes[changed + 1], changes[changed + 2] = 'r' .. name .. seq, to_run(new, before + 1, news)
-		changed = changed + 2
+		local run
 		if several > 0 then
-			make_deliveries(new[news], name, seq, several)
+			run = make_deliveries(new[news], name, seq, several)
 		else
+			run = to_run(new, before + 1, news)
 			settled[#settled + 1] = now .. seq .. format('%02x', news - before) .. to_field(name)
 		end
+		changes[changed + 1], changes[changed + 2] = 'r' .. name .. seq, run
+		changed = changed + 2
 	end
-	at, word = at + size, word + 4 * several
+	at, word = at + size, word + 4 * several + min(several, 1)
 end
 if news > 0 then
 	for i = 1, owners do
@@ -118,7 +127,7 @@ if left then
 	many('HDEL', K.journal, left)
 	call('DEL', K.members)
 end
-many('HSET', K.events, events)
+if all_new then many('HSET', K.events, ARGV, first, first + 2 * count - 1) else many('HSET', K.events, events) end
 keep_settled(settled)
 keep_deliveries()
 if most > 0 then remove_events(most) end

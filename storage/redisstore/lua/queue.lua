@@ -17,16 +17,24 @@ local function first_of(key, name)
 	return first and sub(first, #name + 1, #name + 32) or false
 end
 
--- touch notes a lane whose queue will change. Call it before each change. relink updates lanes
--- and turns. Call it after all changes.
-local function touch(lane)
+-- touch notes a lane whose queue will change. Call it before each change. added is due and number
+-- of a delivery if all changes of the lane add one. relink updates lanes and turns. Call it after
+-- all changes.
+local least = {} -- by lane: the smallest added
+local function touch(lane, added)
 	if touched[lane] == nil then touched[lane] = first_of(K.queue, lane) end
+	if added and (not least[lane] or added < least[lane]) then least[lane] = added end
 end
 
 local function relink()
 	local gone, come, parts = {}, {}, {}
 	for lane, was in pairs(touched) do
-		local is = first_of(K.queue, lane)
+		local is = least[lane]
+		if not is then
+			is = first_of(K.queue, lane)
+		elseif was and was < is then
+			is = was
+		end
 		if is ~= was then
 			local part = sub(lane, 1, 2)
 			if parts[part] == nil then parts[part] = first_of(K.lanes, part) end

@@ -3,20 +3,19 @@ local deliveries, logged, queued, lives = {}, {}, {}, {}
 local made = 0 -- number of items in each of deliveries, logged and queued
 
 -- make_deliveries makes the deliveries of a new event; several is their number. It reads
--- arguments of the script: id, lane, due and record of each. keep_deliveries writes them.
+-- arguments of the script: the event's life; id, lane, due and record of each delivery.
+-- keep_deliveries writes them. It returns the event's run.
 local function make_deliveries(event, owner, seq, several)
-	local all = {}
-	for k = 1, several do all[k] = to_field(ARGV[word + 4 * k - 3]) end
-	insert(lives, event)
-	insert(lives, format('%08x00000000', several) .. concat(all))
-	for k = word + 1, word + 4 * several, 4 do
+	if several > 1 then lives[#lives + 1], lives[#lives + 2] = event, ARGV[word + 1] end
+	for k = word + 2, word + 4 * several, 4 do
 		local id, lane, due, number = ARGV[k], ARGV[k + 1], ARGV[k + 2], hex(next_number())
-		touch(lane)
+		touch(lane, due .. number)
 		deliveries[made + 1], deliveries[made + 2] = id, 'p' .. due .. '00000000' .. number .. seq .. ARGV[k + 3]
 		logged[made + 1], logged[made + 2] = '0', owner .. number .. id
 		queued[made + 1], queued[made + 2] = '0', lane .. due .. number .. id
 		made = made + 2
 	end
+	return several > 1 and to_run({ event }, 1, 1) or '=' .. to_field(event) .. ARGV[word + 2]
 end
 
 local function keep_deliveries()

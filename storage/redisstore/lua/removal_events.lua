@@ -54,7 +54,8 @@ end
 -- events to gone.
 local function remove_run(run, gone)
 	local name = run_field(run.owner, run.first)
-	local ids = ids_of(call('HGET', K.journal, name))
+	local value = call('HGET', K.journal, name)
+	local ids, delivery = ids_of(value), only_delivery(value)
 	if #ids == 0 then return end
 	local parts, lives, deliveries = {}, {}, {}
 	local of = get(K.lives, ids)
@@ -66,6 +67,7 @@ local function remove_run(run, gone)
 		else
 			insert(gone, ids[k])
 			if life then insert(lives, ids[k]) end
+			if not life and delivery then insert(deliveries, delivery) end
 			local at = 17
 			while life and at <= #life do deliveries[#deliveries + 1], at = field(life, at) end
 		end

@@ -5,8 +5,8 @@ local reopened = {}
 -- makes the changes. Call it once, after the first write.
 local function try_reopen(d)
 	insert(reopened, d)
-	local life = life_of(d.event)
-	life.open = life.open + 1
+	lives[d.event] = lives[d.event] or call('HGET', K.lives, d.event) or nil
+	live(d.event, 1, '0000000000000001' .. to_field(d.id))
 	touch(d.lane)
 end
 
@@ -15,7 +15,7 @@ local function keep_reopened(due)
 	for _, d in ipairs(reopened) do
 		local tried = d.attempts % 65536
 		insert(records, d.id)
-		insert(records, 'p' .. due .. format('%08x', tried * 65537) .. d.number .. d.base)
+		insert(records, 'p' .. due .. format('%08x', tried * 65537) .. (unwaited(d)))
 		insert(into, '0')
 		insert(into, d.lane .. due .. d.number .. d.id)
 	end

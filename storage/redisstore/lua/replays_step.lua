@@ -51,9 +51,17 @@ r.due, r.updated = due, updated
 if r.cursor >= r.last then r.state = 'd' end
 
 touch(lane)
-for _, i in ipairs(create) do
-	local life = life_of(ids[i])
-	life.open, life.ids = life.open + 1, life.ids .. to_field(of[i])
+local runs = {}
+for k, i in ipairs(create) do runs[k] = run_field(owner, tonumber(ARGV[word + 4 * i - 3])) end
+runs = get(K.journal, runs)
+for k, i in ipairs(create) do
+	local first, other = '0000000000000000', only_delivery(runs[k])
+	local value = other and call('HGET', K.deliveries, other)
+	if value then
+		first = (final({ state = sub(value, 1, 1) }) and '0000000000000001' or '0000000100000000') .. to_field(other)
+	end
+	lives[ids[i]] = call('HGET', K.lives, ids[i]) or nil
+	live(ids[i], 1, first, to_field(of[i]))
 end
 
 local text = to_replay(r)

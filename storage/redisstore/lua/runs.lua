@@ -14,7 +14,8 @@
 --                    missing if there are no terms
 --   r, owner, number a run: events of an owner with consecutive numbers, beginning with the
 --                    number in the field (16 digits). The value is the length of one id and
---                    all ids: "3:aaabbb". For one event the length is omitted: ":aaa"
+--                    all ids: "3:aaabbb". For one event the length is omitted: ":aaa". For
+--                    an event with one delivery it is a field and the delivery's id: "=3:aaaxyz"
 --
 -- A run is either up to LONGEST events of one commit without deliveries, or one event with
 -- deliveries. Removed events are in no run.
@@ -30,8 +31,16 @@ end
 -- ids_of returns the ids in a run, or none if run is false.
 local function ids_of(run)
 	if not run then return {} end
+	if byte(run) == 61 then return { (field(run, 2)) } end -- =
 	local colon, ids = find(run, ':', 1, true), {}
 	local size = tonumber(sub(run, 1, colon - 1)) or #run - colon
 	for at = colon + 1, #run, size do insert(ids, sub(run, at, at + size - 1)) end
 	return ids
+end
+
+-- only_delivery returns the id of the delivery of an event that was recorded with one.
+local function only_delivery(run)
+	if not run or byte(run) ~= 61 then return end
+	local _, at = field(run, 2)
+	return sub(run, at)
 end

@@ -33,5 +33,5 @@ local function answer(list)
 	local parts = { number }
 	for i, text in ipairs(list) do parts[i + 1] = to_field(text) end
 	call('HSET', K.answers, slot, concat(parts))
-	call('EXPIRE', K.answers, DAY)
+	if sub(number, -1) == '1' then call('EXPIRE', K.answers, DAY) end -- every 16th call of a slot, from the first
 end
