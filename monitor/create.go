@@ -37,7 +37,7 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) 
 	if err != nil {
 		return Created{}, err
 	}
-	mon, generated, err := m.control.Create(ctx, Monitor{Owner: r.Owner, Name: r.Name, Accounts: accounts, FilterTypes: r.FilterTypes,
+	mon, generated, err := m.base.Create(ctx, Monitor{Owner: r.Owner, Name: r.Name, Accounts: accounts, FilterTypes: r.FilterTypes,
 		PollInterval: r.PollInterval, Weight: r.Weight, WebhookURL: r.WebhookURL}, r.WebhookSecret)
 	return Created{m.effective(mon), generated}, err
 }

@@ -64,13 +64,16 @@ type Config struct {
 // MaxInterval is the longest poll interval.
 const MaxInterval = 24 * time.Hour
 
+// base has what the engine calls, such as Follow, Run and Report.
+type base = control.Manager[Monitor, struct{}]
+
 // Manager creates and changes monitors. Its methods are safe for concurrent use.
 type Manager struct {
-	cfg     Config
-	control *control.Manager[Monitor, struct{}]
+	cfg Config
+	*base
 }
 
-// NewManager checks cfg and returns a manager. It starts nothing: see Run.
+// NewManager checks cfg and returns a manager. It starts nothing.
 func NewManager(cfg Config) (*Manager, error) {
 	if cfg.Records == nil || cfg.Tracker == nil || cfg.Webhooks == nil {
 		return nil, errors.New("monitor: Manager needs Records, a Tracker and Webhooks")
@@ -97,7 +100,7 @@ func NewManager(cfg Config) (*Manager, error) {
 		cfg.Canonical = func(username string) string { return username }
 	}
 	m := &Manager{cfg: cfg}
-	m.control = control.New(control.Config[Monitor, struct{}]{
+	m.base = control.New(control.Config[Monitor, struct{}]{
 		Kind: m.kind(), Records: cfg.Records, Tracker: tracker{m}, Webhooks: cfg.Webhooks, Limits: cfg.Limits, Price: cfg.Price,
 		Applied: cfg.Applied, Logger: cfg.Logger, Now: cfg.Now,
 	})
@@ -106,7 +109,7 @@ func NewManager(cfg Config) (*Manager, error) {
 
 // Get returns a monitor. It returns ErrNotFound if the owner has none with this id.
 func (m *Manager) Get(ctx context.Context, owner, id string) (Monitor, error) {
-	mon, err := m.control.Get(ctx, owner, id, 0)
+	mon, err := m.base.Get(ctx, owner, id, 0)
 	return m.effective(mon), err
 }
 
@@ -125,7 +128,7 @@ func (m *Manager) complete(mon *Monitor) {
 
 // List returns a page of an owner's monitors, oldest first.
 func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
-	list, total, err := m.control.List(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
+	list, total, err := m.base.List(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
 	if err != nil {
 		return Page{}, err
 	}
@@ -138,40 +141,18 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 // Each calls fn for every monitor of every owner. If fn returns an error, Each stops and
 // returns it.
 func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
-	return m.control.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
+	return m.base.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
 }
-
-// Follow reads the monitor of an entry from the store and passes it to the Tracker. Call it when the monitor may
-// have been changed or deleted. Follow, Reread and End are called one at a time.
-func (m *Manager) Follow(ctx context.Context, e record.Entry) error {
-	return m.control.Follow(ctx, e)
-}
-
-// Reread passes all active monitors to the Tracker, and removes all others from it. It clears the
-// failures in the StatusReason of a monitor for which clear returns true: those that last are
-// reported again.
-func (m *Manager) Reread(ctx context.Context, how control.Start, clear func(Monitor) bool) error {
-	return m.control.Reread(ctx, how, clear)
-}
-
-// End removes the monitors of the owners for which gone returns true from the Tracker.
-func (m *Manager) End(ctx context.Context, gone func(owner string) bool) error {
-	return m.control.End(ctx, gone)
-}
-
-// Run stores the errors passed to Report in the StatusReason of the monitors, until
-// ctx ends. It may be called only once.
-func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
 // Forget drops the errors reported for accounts that another process polls from now on. That
 // process then updates the StatusReason of the monitors. elsewhere reports whether an account is
 // one of these.
 func (m *Manager) Forget(elsewhere func(username string) bool) {
-	m.control.Forget(func(_, what string) bool { return what != "" && elsewhere(what[1:]) })
+	m.base.Forget(func(_, what string) bool { return elsewhere(what[1:]) })
 }
 
 // Report records that an account of a monitor fails permanently or, if err is nil, that the
 // account has recovered. Report does not block. Run stores the error.
 func (m *Manager) Report(owner, id, username string, err error) {
-	m.control.Report(owner, id, "@"+username, err)
+	m.base.Report(owner, id, "@"+username, err)
 }

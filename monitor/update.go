@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
-	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -37,7 +36,7 @@ type Updated struct {
 // Update returns both a monitor and an error, the change is stored but not yet in effect.
 func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest) (Updated, error) {
 	q := control.Request{WebhookURL: r.WebhookURL, WebhookSecret: r.WebhookSecret, Status: (*control.Status)(r.Status), Version: r.Version}
-	mon, generated, err := m.control.Update(ctx, owner, id, q, func(mon *Monitor, now time.Time) error { return m.change(mon, r, now) })
+	mon, generated, err := m.base.Update(ctx, owner, id, q, func(mon *Monitor, now time.Time) error { return m.change(mon, r, now) })
 	return Updated{m.effective(mon), generated}, err
 }
 
@@ -85,22 +84,15 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Mo
 // time up to which polls have read the account. So after Restore, unlike after Resume, the
 // monitor finds the posts that were published during the pause, as far back as polls reach.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Monitor, error) {
-	mon, err := m.control.Suspend(ctx, owner, id, reason)
+	mon, err := m.base.Suspend(ctx, owner, id, reason)
 	return m.effective(mon), err
 }
 
 // Restore resumes a monitor that was suspended for the given reason. It does not change any other
 // monitor.
 func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Monitor, error) {
-	mon, err := m.control.Restore(ctx, owner, id, reason)
+	mon, err := m.base.Restore(ctx, owner, id, reason)
 	return m.effective(mon), err
-}
-
-// WebhookMoved returns a monitor's stored form, changed for a change of its endpoint's URL, or for
-// the endpoint's deletion (""). ok is false if the endpoint is not that of the monitor's
-// webhook_url.
-func (m *Manager) WebhookMoved(ctx context.Context, owner, id, endpointID, url string) (is record.Record, ok bool, err error) {
-	return m.control.Moved(ctx, owner, id, endpointID, url)
 }
 
 // Delete removes a monitor and its endpoints. Its events stay in the logs.
@@ -111,5 +103,5 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 // DeleteVersion deletes a monitor like Delete, but returns ErrConflict if the monitor has another
 // version. 0 means any version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
-	return m.control.Delete(ctx, owner, id, version)
+	return m.base.Delete(ctx, owner, id, version)
 }

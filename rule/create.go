@@ -38,6 +38,6 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (Created, error) 
 	if err := m.checkPace(&r); err != nil {
 		return Created{}, err
 	}
-	r, generated, err := m.control.Create(ctx, r, q.WebhookSecret)
+	r, generated, err := m.base.Create(ctx, r, q.WebhookSecret)
 	return Created{r, generated}, err
 }

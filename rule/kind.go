@@ -83,7 +83,7 @@ func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 		p.Schedule, err = ParseSchedule(r.Schedule)
 	}
 	if p.Schedule != nil {
-		m.paces.add(r.Schedule, p.Schedule, m.control.Now())
+		m.paces.add(r.Schedule, p.Schedule, m.base.Now())
 	}
 	return p, err
 }

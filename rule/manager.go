@@ -53,14 +53,17 @@ type Config struct {
 	Now func() time.Time
 }
 
+// base has what the engine calls, such as Follow, Run and Report.
+type base = control.Manager[Rule, Parsed]
+
 // Manager creates and changes rules. Its methods are safe for concurrent use.
 type Manager struct {
-	cfg     Config
-	control *control.Manager[Rule, Parsed]
-	paces   paces
+	cfg Config
+	*base
+	paces paces
 }
 
-// NewManager checks cfg and returns a manager. It starts nothing: see Run.
+// NewManager checks cfg and returns a manager. It starts nothing.
 func NewManager(cfg Config) (*Manager, error) {
 	if cfg.Records == nil || cfg.Tracker == nil || cfg.Webhooks == nil {
 		return nil, errors.New("rule: Manager needs Records, a Tracker and Webhooks")
@@ -88,7 +91,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	}
 	cfg.Parse.Now = cfg.Now
 	m := &Manager{cfg: cfg}
-	m.control = control.New(control.Config[Rule, Parsed]{
+	m.base = control.New(control.Config[Rule, Parsed]{
 		Kind: m.kind(), Records: cfg.Records, Tracker: cfg.Tracker, Webhooks: cfg.Webhooks, Limits: cfg.Limits, Price: cfg.Price,
 		Applied: cfg.Applied, Logger: cfg.Logger, Now: cfg.Now,
 	})
@@ -102,57 +105,14 @@ func (m *Manager) Parse(text string) (*query.Program, []query.Warning, error) {
 
 // Get returns a rule. It returns ErrNotFound if the owner has none with this id.
 func (m *Manager) Get(ctx context.Context, owner, id string) (Rule, error) {
-	return m.control.Get(ctx, owner, id, 0)
+	return m.base.Get(ctx, owner, id, 0)
 }
 
 // List returns a page of an owner's rules, oldest first.
 func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
-	list, total, err := m.control.List(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
+	list, total, err := m.base.List(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
 	if err != nil {
 		return Page{}, err
 	}
 	return Page{Rules: list, Total: total, Page: q.Page, PageSize: q.PageSize}, nil
-}
-
-// Each calls fn for every rule of every owner. If fn returns an error, Each stops and
-// returns it.
-func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
-	return m.control.Each(ctx, fn)
-}
-
-// Follow reads the rule of an entry from the store and passes it to the Tracker. Call it when the rule may have
-// been changed or deleted. Follow, Reread and End are called one at a time.
-func (m *Manager) Follow(ctx context.Context, e record.Entry) error {
-	return m.control.Follow(ctx, e)
-}
-
-// Reread passes all active rules to the Tracker, and removes all others from it. It clears the
-// failures in the StatusReason of a rule for which clear returns true: those that last are reported
-// again.
-func (m *Manager) Reread(ctx context.Context, how control.Start, clear func(Rule) bool) error {
-	return m.control.Reread(ctx, how, clear)
-}
-
-// End removes the rules of the owners for which gone returns true from the Tracker.
-func (m *Manager) End(ctx context.Context, gone func(owner string) bool) error {
-	return m.control.End(ctx, gone)
-}
-
-// Run stores the errors passed to Report in the StatusReason of the rules, until ctx
-// ends. It may be called only once.
-func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
-
-// Forget drops the errors reported for sources that another process polls from now on. That
-// process then updates the StatusReason of the rules. elsewhere reports whether a source is one
-// of these. Its arguments are the id and what of Report.
-func (m *Manager) Forget(elsewhere func(id, what string) bool) {
-	m.control.Forget(func(id, what string) bool { return what != "" && elsewhere(id, what) })
-}
-
-// Report records that a source of a rule's posts fails permanently or, if err is nil, that the
-// source has recovered. what names the source: "?" and the canonical query for a search, "@" and
-// the name for an account's timeline, "" for the whole rule. Report does not block. Run stores
-// the error.
-func (m *Manager) Report(owner, id, what string, err error) {
-	m.control.Report(owner, id, what, err)
 }

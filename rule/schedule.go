@@ -100,7 +100,7 @@ func (m *Manager) Every(r Rule) time.Duration {
 	if r.Schedule == "" {
 		return r.Interval
 	}
-	now := m.control.Now()
+	now := m.base.Now()
 	every, ok := m.paces.get(r.Schedule, now)
 	if ok {
 		return every

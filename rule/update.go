@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
-	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -37,7 +36,7 @@ type Updated struct {
 // yet in effect.
 func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest) (Updated, error) {
 	shared := control.Request{WebhookURL: q.WebhookURL, WebhookSecret: q.WebhookSecret, Status: (*control.Status)(q.Status), Version: q.Version}
-	r, generated, err := m.control.Update(ctx, owner, id, shared, func(r *Rule, now time.Time) error { return m.change(r, q, now) })
+	r, generated, err := m.base.Update(ctx, owner, id, shared, func(r *Rule, now time.Time) error { return m.change(r, q, now) })
 	return Updated{r, generated}, err
 }
 
@@ -85,19 +84,13 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Ru
 // such as ReasonCredits. It does not change a paused rule. Restore, unlike Resume, finds
 // the posts that were published during the pause.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, error) {
-	return m.control.Suspend(ctx, owner, id, reason)
+	return m.base.Suspend(ctx, owner, id, reason)
 }
 
 // Restore resumes a rule that was suspended for the given reason. It does not change any other
 // rule.
 func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, error) {
-	return m.control.Restore(ctx, owner, id, reason)
-}
-
-// WebhookMoved returns a rule's stored form, changed for a change of its endpoint's URL, or for the
-// endpoint's deletion (""). ok is false if the endpoint is not that of the rule's webhook_url.
-func (m *Manager) WebhookMoved(ctx context.Context, owner, id, endpointID, url string) (is record.Record, ok bool, err error) {
-	return m.control.Moved(ctx, owner, id, endpointID, url)
+	return m.base.Restore(ctx, owner, id, reason)
 }
 
 // Delete removes a rule and its endpoints. Its events stay in the logs.
@@ -108,5 +101,5 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 // DeleteVersion deletes a rule like Delete, but returns ErrConflict if the rule has another
 // version. 0 means any version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
-	return m.control.Delete(ctx, owner, id, version)
+	return m.base.Delete(ctx, owner, id, version)
 }

@@ -3,35 +3,10 @@ package control
 import (
 	"context"
 	"errors"
-	"maps"
-	"sync"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/record"
 )
-
-// tracked has the owners, by id, of the active records: those that the Tracker has or refused.
-type tracked struct {
-	mu     sync.Mutex
-	owners map[string]string
-}
-
-func (t *tracked) set(id, owner string, is bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.owners == nil {
-		t.owners = map[string]string{}
-	}
-	if delete(t.owners, id); is {
-		t.owners[id] = owner
-	}
-}
-
-func (t *tracked) all() map[string]string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.owners)
-}
 
 // Follow reads the record of an entry from the store and makes the tracker track or untrack it
 // accordingly. Follow and Reread are called one at a time.
@@ -52,34 +27,34 @@ func (m *Manager[R, P]) Follow(ctx context.Context, e record.Entry) error {
 // Reread makes the tracker track all active records, and nothing else. clear says whether the
 // failures in a record's stored reason are to be cleared: those that persist are reported again.
 func (m *Manager[R, P]) Reread(ctx context.Context, how Start, clear func(R) bool) error {
-	left := m.tracked.all()
+	there := map[string]bool{}
 	err := m.Each(ctx, func(r R) error {
 		h := m.kind.Head(&r)
-		delete(left, *h.ID)
+		there[*h.ID] = true
 		if *h.Status == Active && *h.StatusReason != "" && clear(r) {
 			m.Clear(*h.Owner, *h.ID)
 		}
 		return m.track(ctx, r, how)
 	})
-	for id := range left {
-		if err == nil {
-			err = m.untrack(ctx, id)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return m.untrackAll(ctx, func(id, _ string) bool { return !there[id] })
 }
 
 // End untracks all records of the owners for which gone returns true.
 func (m *Manager[R, P]) End(ctx context.Context, gone func(owner string) bool) error {
-	for id, of := range m.tracked.all() {
-		if !gone(of) {
-			continue
+	return m.untrackAll(ctx, func(_, owner string) bool { return gone(owner) })
+}
+
+func (m *Manager[R, P]) untrackAll(ctx context.Context, which func(id, owner string) bool) (err error) {
+	m.tracked.Range(func(id, owner any) bool {
+		if which(id.(string), owner.(string)) {
+			err = m.untrack(ctx, id.(string))
 		}
-		if err := m.untrack(ctx, id); err != nil {
-			return err
-		}
-	}
-	return nil
+		return err == nil
+	})
+	return err
 }
 
 // track makes the tracker track an active record or untrack a paused one. If the tracker refuses
@@ -89,7 +64,7 @@ func (m *Manager[R, P]) track(ctx context.Context, r R, how Start) error {
 	if *h.Status != Active {
 		return m.untrack(ctx, *h.ID)
 	}
-	m.tracked.set(*h.ID, *h.Owner, true)
+	m.tracked.Store(*h.ID, *h.Owner)
 	m.troubles.keep(*h.ID, *h.Owner, func(what string) bool { return what == "" || m.kind.Affects(&r, what) })
 	p, err := m.kind.Parse(&r)
 	if err != nil {
@@ -113,14 +88,14 @@ func (m *Manager[R, P]) untrack(ctx context.Context, id string) error {
 		return err
 	}
 	m.troubles.forget(id)
-	m.tracked.set(id, "", false)
+	m.tracked.Delete(id)
 	return nil
 }
 
-// Moved returns the stored record of a monitor or rule, changed for a change of its endpoint's URL.
+// WebhookMoved returns the stored record of a monitor or rule, changed for a change of its endpoint's URL.
 // url is "" if the endpoint is deleted. ok is false if the endpoint is not that of its
 // webhook_url.
-func (m *Manager[R, P]) Moved(ctx context.Context, owner, id, endpointID, url string) (is record.Record, ok bool, err error) {
+func (m *Manager[R, P]) WebhookMoved(ctx context.Context, owner, id, endpointID, url string) (is record.Record, ok bool, err error) {
 	r, err := m.Get(ctx, owner, id, 0)
 	if errors.Is(err, m.kind.ErrNotFound) {
 		return is, false, nil

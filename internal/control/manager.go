@@ -36,7 +36,7 @@ type Manager[R, P any] struct {
 	cfg      Config[R, P]
 	kind     Kind[R, P]
 	troubles troubles
-	tracked  tracked
+	tracked  sync.Map // id → owner of the active records: those that the Tracker has or refused
 	created  sync.Map // number of the entry in the feed → the R created with it
 }
 

@@ -102,14 +102,14 @@ func (t *troubles) keep(id, owner string, affects func(what string) bool) {
 	}
 }
 
-// Forget drops the failures for which gone returns true. Another process now polls these accounts
-// and queries, and reports its own failures. what is as in Report. Stored status reasons stay.
+// Forget drops the failures of accounts and queries for which gone returns true. Another process
+// now polls these, and reports its own failures. what is as in Report. Stored status reasons stay.
 func (m *Manager[R, P]) Forget(gone func(id, what string) bool) {
 	t := &m.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, f := range t.failing {
-		maps.DeleteFunc(f.texts, func(what, _ string) bool { return gone(id, what) })
+		maps.DeleteFunc(f.texts, func(what, _ string) bool { return what != "" && gone(id, what) })
 		if len(f.texts) == 0 {
 			delete(t.failing, id)
 		}

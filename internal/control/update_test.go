@@ -210,7 +210,7 @@ func TestUpdateBesideOthers(t *testing.T) {
 		return err
 	}
 	remove := func(d *desk, it item) error { // deletes the endpoint, as its manager does
-		source, _, err := d.Moved(context.Background(), "acme", it.ID, it.EndpointID, "")
+		source, _, err := d.WebhookMoved(context.Background(), "acme", it.ID, it.EndpointID, "")
 		if err == nil {
 			_, err = d.store.Store.Apply(context.Background(), record.Change{Put: []record.Record{source},
 				Delete: []record.Ref{{Key: record.Key{Kind: record.Endpoint, ID: it.EndpointID}, Owner: "acme"}}})
@@ -272,7 +272,7 @@ func TestUpdateOfAnEndpointThatIsGone(t *testing.T) {
 			return nil
 		}
 		gone = true
-		source, _, err := d.Moved(t.Context(), "acme", it.ID, k.ID, "")
+		source, _, err := d.WebhookMoved(t.Context(), "acme", it.ID, k.ID, "")
 		if err == nil {
 			_, err = d.store.Store.Apply(t.Context(), record.Change{Put: []record.Record{source}, Delete: []record.Ref{{Key: k, Owner: "acme"}}})
 		}
@@ -400,7 +400,7 @@ func TestMoved(t *testing.T) {
 					it.URL = ""
 				}
 			})
-			r, ok, err := d.Moved(t.Context(), tt.owner, it.ID, tt.endpoint, tt.url)
+			r, ok, err := d.WebhookMoved(t.Context(), tt.owner, it.ID, tt.endpoint, tt.url)
 			if err != nil || ok != tt.ok {
 				t.Fatalf("%t, %v; want %t", ok, err, tt.ok)
 			}
@@ -421,7 +421,7 @@ func TestMoved(t *testing.T) {
 	d := newDesk(t, nil)
 	it := d.create(t, nil)
 	d.store.get = func(record.Key) error { return errDown }
-	if _, _, err := d.Moved(t.Context(), "acme", it.ID, "ep_1", ""); !errors.Is(err, errDown) {
+	if _, _, err := d.WebhookMoved(t.Context(), "acme", it.ID, "ep_1", ""); !errors.Is(err, errDown) {
 		t.Errorf("error %v, want %v", err, errDown)
 	}
 }
