@@ -2,57 +2,63 @@ package enginehttp
 
 import (
 	"context"
-	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
 var ruleFields = []string{"tag", "query", "interval_seconds", "schedule", "max_results_per_poll", "webhook_url", "webhook_secret"}
 
-// ruleRecord is a filter rule. WebhookSecret is set only if the request generated one.
-type ruleRecord struct {
-	ID                 string      `json:"id"`
-	Tag                string      `json:"tag"`
-	Query              string      `json:"query"`
-	Platform           string      `json:"platform,omitempty"`
-	IntervalSeconds    *float64    `json:"interval_seconds"`
-	Schedule           *string     `json:"schedule"`
-	MaxResultsPerPoll  int         `json:"max_results_per_poll"`
-	WebhookURL         *string     `json:"webhook_url"`
-	WebhookSecretSet   bool        `json:"webhook_secret_set"`
-	WebhookSecret      string      `json:"webhook_secret,omitempty"`
-	Status             rule.Status `json:"status"`
-	StatusReason       *string     `json:"status_reason"`
-	CreditsPerDay      credits     `json:"credits_per_day"`
-	CreditsPerRule     credits     `json:"credits_per_rule_per_day"` // the same as credits_per_day
-	PricingTier        string      `json:"pricing_tier"`
-	TotalCreditsBurned credits     `json:"total_credits_burned"`
-	CreatedAt          string      `json:"created_at"`
-	UpdatedAt          string      `json:"updated_at"`
+// records returns what serves the records of rules.
+func (h ruleAPI) records() sourceAPI[rule.Rule] {
+	rules := h.engine.Rules()
+	return sourceAPI[rule.Rule]{
+		id: "rule_id", list: "rules", get: rules.Get, remove: rules.DeleteVersion, create: h.createRule, update: h.updateRule,
+		page: func(ctx context.Context, owner, status string, page, size int) ([]rule.Rule, int, error) {
+			got, err := rules.List(ctx, rule.Query{Owner: owner, Status: rule.Status(status), Page: page, PageSize: size})
+			return got.Rules, got.Total, err
+		},
+		charged: h.charged,
+		version: func(r *rule.Rule) int64 { return r.Version },
+		append:  h.appendRule,
+	}
 }
 
-func (h ruleAPI) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
+func (h ruleAPI) appendRule(b []byte, r *rule.Rule, generated secret.Value, charged credits) []byte {
 	price := h.engine.PriceRule(*r)
-	perDay := credits(roundUp(price.PerDay))
-	out := ruleRecord{
-		ID: r.ID, Tag: r.Tag, Query: r.Query, Platform: r.Platform, Schedule: nullable(r.Schedule), MaxResultsPerPoll: r.MaxResults,
-		WebhookURL: nullable(r.WebhookURL), WebhookSecretSet: r.WebhookSecretSet, WebhookSecret: string(generated),
-		Status: r.Status, StatusReason: nullable(r.StatusReason), CreditsPerDay: perDay, CreditsPerRule: perDay, PricingTier: price.Tier,
-		CreatedAt: timeText(r.CreatedAt), UpdatedAt: timeText(r.UpdatedAt),
+	b = fetcher.AppendString(append(b, `{"id":`...), r.ID)
+	b = fetcher.AppendString(append(b, `,"tag":`...), r.Tag)
+	b = fetcher.AppendString(append(b, `,"query":`...), r.Query)
+	if r.Platform != "" {
+		b = fetcher.AppendString(append(b, `,"platform":`...), r.Platform)
 	}
-	if r.Schedule == "" {
-		seconds := r.Interval.Seconds()
-		out.IntervalSeconds = &seconds
+	if b = append(b, `,"interval_seconds":`...); r.Schedule == "" {
+		b = strconv.AppendFloat(b, r.Interval.Seconds(), 'f', -1, 64)
+	} else {
+		b = append(b, "null"...)
 	}
-	return out
+	b = appendNullable(append(b, `,"schedule":`...), r.Schedule)
+	b = strconv.AppendInt(append(b, `,"max_results_per_poll":`...), int64(r.MaxResults), 10)
+	b = appendWebhook(b, r.WebhookURL, r.WebhookSecretSet, generated)
+	b = fetcher.AppendString(append(b, `,"status":`...), string(r.Status))
+	b = appendNullable(append(b, `,"status_reason":`...), r.StatusReason)
+	b = appendCredits(append(b, `,"credits_per_day":`...), roundUp(price.PerDay))
+	b = appendCredits(append(b, `,"credits_per_rule_per_day":`...), roundUp(price.PerDay))
+	b = fetcher.AppendString(append(b, `,"pricing_tier":`...), price.Tier)
+	b = appendCredits(append(b, `,"total_credits_burned":`...), billing.Credits(charged))
+	b = appendTime(append(b, `,"created_at":`...), r.CreatedAt)
+	b = appendTime(append(b, `,"updated_at":`...), r.UpdatedAt)
+	return append(b, '}')
 }
 
 // charged returns the total charges of each rule, with one call of the ledger.
-func (h ruleAPI) charged(ctx context.Context, rules ...rule.Rule) ([]credits, error) {
+func (h ruleAPI) charged(ctx context.Context, rules []rule.Rule) ([]credits, error) {
 	out := make([]credits, len(rules))
 	if h.opts.Ledger == nil || len(rules) == 0 {
 		return out, nil
@@ -71,58 +77,7 @@ func (h ruleAPI) charged(ctx context.Context, rules ...rule.Rule) ([]credits, er
 	return out, nil
 }
 
-type rulePage struct {
-	Rules []ruleRecord `json:"rules"`
-	Total int          `json:"total"`
-	paging
-}
-
-func (h ruleAPI) listRules(c *call) (reply, error) {
-	p := c.params()
-	pg := p.paging()
-	status := p.oneOf("status", "", "active", "paused")
-	if p.err != nil {
-		return reply{}, p.err
-	}
-	list, total, err := readList(pg, func(page, size int) ([]rule.Rule, int, error) {
-		got, err := h.engine.Rules().List(c.Context(), rule.Query{Owner: c.who.Owner, Status: rule.Status(status), Page: page, PageSize: size})
-		return got.Rules, got.Total, err
-	})
-	if err != nil {
-		return reply{}, err
-	}
-	charged, err := h.charged(c.Context(), list...)
-	if err != nil {
-		return reply{}, err
-	}
-	out := rulePage{Rules: make([]ruleRecord, len(list)), Total: total, paging: pg}
-	for i := range list {
-		out.Rules[i] = h.ruleRecord(&list[i], "")
-		out.Rules[i].TotalCreditsBurned = charged[i]
-	}
-	return reply{value: out}, nil
-}
-
-// oneRule returns the answer with a rule and its total charges.
-func (h ruleAPI) oneRule(c *call, status int, r *rule.Rule, generated secret.Value) (reply, error) {
-	charged, err := h.charged(c.Context(), *r)
-	if err != nil {
-		return reply{}, err
-	}
-	out := h.ruleRecord(r, generated)
-	out.TotalCreditsBurned = charged[0]
-	return reply{status: status, version: r.Version, value: out}, nil
-}
-
-func (h ruleAPI) getRule(c *call) (reply, error) {
-	r, err := h.engine.Rules().Get(c.Context(), c.who.Owner, c.PathValue("rule_id"))
-	if err != nil {
-		return reply{}, err
-	}
-	return h.oneRule(c, http.StatusOK, &r, "")
-}
-
-func (h ruleAPI) createRule(c *call) (reply, error) {
+func (h ruleAPI) createRule(c *call) (rule.Rule, secret.Value, error) {
 	f := c.form
 	q := rule.CreateRequest{Owner: c.who.Owner, Tag: f.need("tag", "1 to 100 characters"), Query: f.need("query", "1 to 1,024 characters"), Platform: f.optional("platform"),
 		Schedule: f.optional("schedule"), WebhookURL: f.optional("webhook_url"), WebhookSecret: secret.Value(f.optional("webhook_secret"))}
@@ -133,56 +88,28 @@ func (h ruleAPI) createRule(c *call) (reply, error) {
 		q.MaxResults = *n
 	}
 	if f.err != nil {
-		return reply{}, f.err
+		return rule.Rule{}, "", f.err
 	}
 	r, err := h.engine.Rules().Create(c.Context(), q)
-	if err != nil {
-		return reply{}, err
-	}
-	// A new rule has no charges, so do not ask the ledger. If the ledger failed, the client would
-	// not get the generated secret.
-	out := h.ruleRecord(&r.Rule, r.WebhookSecret)
-	return reply{status: http.StatusCreated, version: r.Version, value: out}, nil
+	return r.Rule, r.WebhookSecret, err
 }
 
-// patchRule changes the fields that are present. An interval replaces a schedule and vice versa;
-// null leaves either unchanged.
-func (h ruleAPI) patchRule(c *call) (reply, error) {
+// updateRule changes a rule. An interval replaces a schedule and vice versa; null leaves either
+// unchanged.
+func (h ruleAPI) updateRule(c *call, id string, common control.Request) (rule.Rule, secret.Value, error) {
 	f := c.form
-	q := rule.UpdateRequest{Tag: f.text("tag"), Query: f.text("query"), Interval: pace(f), MaxResults: results(f)}
+	q := rule.UpdateRequest{
+		Tag: f.text("tag"), Query: f.text("query"), Interval: pace(f), MaxResults: results(f),
+		WebhookURL: common.WebhookURL, WebhookSecret: common.WebhookSecret, Status: (*rule.Status)(common.Status), Version: common.Version,
+	}
 	if f.has("schedule") && !f.isNull("schedule") {
 		q.Schedule = f.text("schedule")
 	}
-	if f.has("webhook_url") {
-		url := f.optional("webhook_url")
-		q.WebhookURL = &url
-	}
-	if v := f.text("webhook_secret"); v != nil {
-		q.WebhookSecret = (*secret.Value)(v)
-	}
-	if v := f.text("status"); v != nil {
-		q.Status = (*rule.Status)(v)
-	}
-	q.Version = c.version
 	if f.err != nil {
-		return reply{}, f.err
+		return rule.Rule{}, "", f.err
 	}
-	r, err := h.engine.Rules().Update(c.Context(), c.who.Owner, c.PathValue("rule_id"), q)
-	if err != nil {
-		return reply{}, err
-	}
-	if r.WebhookSecret != "" { // the client must get the secret even if the ledger fails
-		out := h.ruleRecord(&r.Rule, r.WebhookSecret)
-		if charged, err := h.charged(c.Context(), r.Rule); err == nil {
-			out.TotalCreditsBurned = charged[0]
-		}
-		return reply{version: r.Version, value: out}, nil
-	}
-	return h.oneRule(c, http.StatusOK, &r.Rule, "")
-}
-
-func (h ruleAPI) deleteRule(c *call) (reply, error) {
-	return reply{status: http.StatusNoContent}, h.engine.Rules().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("rule_id"), c.version)
+	r, err := h.engine.Rules().Update(c.Context(), c.who.Owner, id, q)
+	return r.Rule, r.WebhookSecret, err
 }
 
 // ruleLogs lists the deliveries of one rule. An unknown rule is a 404.

@@ -20,7 +20,8 @@ func (h *Handler) table() []*route {
 		}
 		return serve
 	}
-	monitors, rules, webhooks := monitorAPI{h}, ruleAPI{h}, webhookAPI{h}
+	monitors, rules, webhooks := h.monitorAPI(), ruleAPI{h}, webhookAPI{h}
+	ruleRecords := rules.records()
 	keys, lookups := keyAPI{h}, lookupAPI{h}
 	return []*route{
 		{method: "GET", path: "/v1/openapi.json", name: "openapi", open: true, serve: h.openAPI},
@@ -44,11 +45,11 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: "/v1/web/scrape", name: "scrape", reads: true, fields: []string{"url", "format"}, serve: requireProvider(p.Scraper, lookups.scrape)},
 
 		stream,
-		{method: "GET", path: seg + "/stream/monitors", name: "list_monitors", params: with("status"), serve: monitors.listMonitors},
-		{method: "POST", path: seg + "/stream/monitors", name: "create_monitor", once: true, fields: monitorFields, serve: monitors.createMonitor},
-		{method: "GET", path: seg + "/stream/monitors/{monitor_id}", name: "get_monitor", serve: monitors.getMonitor},
-		{method: "PATCH", path: seg + "/stream/monitors/{monitor_id}", name: "update_monitor", match: true, fields: append([]string{"status"}, monitorFields...), serve: monitors.patchMonitor},
-		{method: "DELETE", path: seg + "/stream/monitors/{monitor_id}", name: "delete_monitor", match: true, serve: monitors.deleteMonitor},
+		{method: "GET", path: seg + "/stream/monitors", name: "list_monitors", params: with("status"), serve: monitors.handleList},
+		{method: "POST", path: seg + "/stream/monitors", name: "create_monitor", once: true, fields: monitorFields, serve: monitors.handleCreate},
+		{method: "GET", path: seg + "/stream/monitors/{monitor_id}", name: "get_monitor", serve: monitors.handleGet},
+		{method: "PATCH", path: seg + "/stream/monitors/{monitor_id}", name: "update_monitor", match: true, fields: append([]string{"status"}, monitorFields...), serve: monitors.handlePatch},
+		{method: "DELETE", path: seg + "/stream/monitors/{monitor_id}", name: "delete_monitor", match: true, serve: monitors.handleDelete},
 
 		{method: "GET", path: seg + "/stream/webhooks", name: "list_webhooks", params: with("monitor_id", "rule_id"), serve: webhooks.listWebhooks},
 		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", once: true, fields: []string{"monitor_id", "rule_id", "url", "secret", "from"}, serve: webhooks.createWebhook},
@@ -63,11 +64,11 @@ func (h *Handler) table() []*route {
 		{method: "GET", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "get_replay", serve: webhooks.getReplay},
 		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", once: true, serve: webhooks.redeliver},
 
-		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", params: with("status"), serve: rules.listRules},
-		{method: "POST", path: seg + "/stream/filter-rules", name: "create_filter_rule", once: true, fields: append([]string{"platform"}, ruleFields...), serve: rules.createRule},
-		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}", name: "get_filter_rule", serve: rules.getRule},
-		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", match: true, fields: append([]string{"status"}, ruleFields...), serve: rules.patchRule},
-		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", match: true, serve: rules.deleteRule},
+		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", params: with("status"), serve: ruleRecords.handleList},
+		{method: "POST", path: seg + "/stream/filter-rules", name: "create_filter_rule", once: true, fields: append([]string{"platform"}, ruleFields...), serve: ruleRecords.handleCreate},
+		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}", name: "get_filter_rule", serve: ruleRecords.handleGet},
+		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", match: true, fields: append([]string{"status"}, ruleFields...), serve: ruleRecords.handlePatch},
+		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", match: true, serve: ruleRecords.handleDelete},
 		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", params: with("author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: rules.ruleLogs},
 		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", reads: true, fields: []string{"query"}, serve: rules.validateRule},
 		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: rules.rulePricing},
