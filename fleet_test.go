@@ -243,6 +243,11 @@ func TestFleetSharesTheWork(t *testing.T) {
 				t.Errorf("%s: query %+v, %t, %v: want the node that searches", n.name, st, known, err)
 			}
 		}
+		for _, d := range w.receiver.Deliveries() {
+			if late := d.FirstAt.Sub(d.DetectedAt); late > 100*time.Millisecond { // another node may send it
+				t.Errorf("%s is sent %s after it was found", d.ID, late)
+			}
+		}
 		for _, n := range nodes {
 			n.stop()
 		}
