@@ -236,3 +236,23 @@ func (f *form) seconds(name string) *time.Duration {
 	}
 	return &d
 }
+
+// pace returns interval_seconds, or nil if it is missing or null.
+func pace(f *form) *time.Duration {
+	if f.isNull("interval_seconds") {
+		return nil
+	}
+	return f.seconds("interval_seconds")
+}
+
+// results returns max_results_per_poll, or nil if it is missing or null.
+func results(f *form) *int {
+	if f.isNull("max_results_per_poll") {
+		return nil
+	}
+	n := field[int](f, "max_results_per_poll", "1 to 100")
+	if n != nil && *n == 0 { // the manager would replace 0 with the default
+		f.refuse("max_results_per_poll", "1 to 100")
+	}
+	return n
+}

@@ -3,7 +3,6 @@ package enginehttp
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -119,24 +118,4 @@ func (h ruleAPI) ruleLogs(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return h.logPage(c, c.params(), deliver.LogQuery{SourceKind: deliver.SourceRule, SourceID: r.ID})
-}
-
-// pace returns interval_seconds, or nil if it is missing or null.
-func pace(f *form) *time.Duration {
-	if f.isNull("interval_seconds") {
-		return nil
-	}
-	return f.seconds("interval_seconds")
-}
-
-// results returns max_results_per_poll, or nil if it is missing or null.
-func results(f *form) *int {
-	if f.isNull("max_results_per_poll") {
-		return nil
-	}
-	n := field[int](f, "max_results_per_poll", "1 to 100")
-	if n != nil && *n == 0 { // the manager would replace 0 with the default
-		f.refuse("max_results_per_poll", "1 to 100")
-	}
-	return n
 }
