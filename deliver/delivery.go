@@ -37,7 +37,8 @@ type Delivery struct {
 	// then StateFailed: see record.Change.Delete.
 	EndpointDeleted bool
 	// Due is when a dispatcher may claim the delivery. A claim sets Due to the end of the claim.
-	// If the dispatcher dies, another one claims the delivery then.
+	// If the dispatcher dies, another one claims the delivery then. It has no meaning in a final
+	// delivery.
 	Due       time.Time
 	CreatedAt time.Time
 

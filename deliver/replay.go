@@ -61,7 +61,7 @@ var (
 // Replays keeps the replays and carries out their steps, in transactions with the journal and the
 // outbox. Every method is safe for concurrent use. storage.Store has the rules for all ports.
 type Replays interface {
-	// Start stores r unchanged. If the endpoint has a replay that is done, r replaces it. If that
+	// Start stores r unchanged, but without Waits. If the endpoint has a replay that is done, r replaces it. If that
 	// replay is running, Start returns ErrReplayRunning. It returns ErrEndpointNotFound if r.Owner
 	// has no such endpoint. A second call with the same ID changes nothing.
 	Start(ctx context.Context, r Replay) error

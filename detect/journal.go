@@ -29,7 +29,7 @@ type Journal interface {
 	// Seq is the owner's next number, counted over all sources and without holes: a failed Commit
 	// uses up none. CommittedAt is by the store's clock.
 	//
-	// A new event has one delivery for each active endpoint with its Source.Owner and Source.ID,
+	// A new event has one delivery for each active endpoint of its Source, by owner, kind and id,
 	// the oldest endpoint first. Then it has one for each name in Handlers; a name that occurs
 	// twice counts once. The deliveries are StatePending, due at Batch.DeliverBy and created at
 	// CommittedAt. Commit appends them to Batch.Deliveries in this order, event by event. Their

@@ -102,8 +102,9 @@ const MaxChange = 100
 // applies: ErrGone; ErrNotFound or ErrConflict of Delete, Put and Need; ErrDuplicate; a
 // *LimitError.
 type Change struct {
-	// Delete is done first: the names of deleted records are free for Put. The children of a
-	// record are deleted with it, and so is the total of a monitor or rule in the ledger.
+	// Delete is done first: the names of deleted records are free for Put, whose names are judged
+	// when all is put: two records may swap theirs. The children of a record, of the same Owner,
+	// are deleted with it, and so is the total of a monitor or rule in the ledger.
 	// The replay of an endpoint ends and its open deliveries fail with EndpointDeleted; a
 	// store may end those in steps after Apply if none can be claimed any more.
 	Delete []Ref
@@ -185,8 +186,8 @@ type Note struct {
 
 // Gone makes the store refuse an owner until a time of the store's clock. Until then Apply
 // with Put for the owner and State.Swap with a ttl return ErrGone, and Journal.Commit drops
-// the owner's events and charges. The zero time ends it. What a store keeps of it has OwnerID in
-// place of the name.
+// the owner's events (Seq 0, and the ids stay unknown) and charges (which are not in Unpaid). The
+// zero time ends it. What a store keeps of it has OwnerID in place of the name.
 type Gone struct {
 	Owner string
 	Until time.Time

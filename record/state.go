@@ -16,7 +16,7 @@ type State interface {
 	// version. An empty value removes it, and the new version is 0. It returns ErrConflict if
 	// the value has another version. No two values of a store ever have the same version, not
 	// even after one was removed. ttl is by the store's clock, 0 for ever, ErrInvalid below 0;
-	// ErrGone as Gone says.
+	// ErrGone as Gone says, before ErrConflict.
 	Swap(ctx context.Context, n Name, version uint64, value []byte, ttl time.Duration) (uint64, error)
 }
 
@@ -42,9 +42,9 @@ type Value struct {
 	Version uint64
 }
 
-// Limits of the values with a ttl. Beyond them the store drops the oldest.
+// Limits of the values with a ttl. Beyond them the store drops those that were swapped longest ago.
 const (
 	MaxValues     = 10_000
 	MaxValuesOf   = 1_000    // of an owner
-	MaxValueBytes = 64 << 20 // all together, in bytes
+	MaxValueBytes = 64 << 20 // all Data together, in bytes
 )

@@ -127,7 +127,9 @@
 //		})
 //	}
 //
-// Begin with only Open: cases that need more are skipped. The fields of Kit and Features say what
-// they add. Run the suite of a durable store twice: with a Reopen that closes the store, and with
+// Begin with only Open: cases that need more are skipped. A port that is not written yet must not
+// be nil; let its methods return an error. With -run 'TestStore/(model|limits|feed)' Records is
+// tested alone, with /state also State, with /ledger also Ledger and Journal; the other groups need
+// everything up to Log or Replays. The fields of Kit and Features say what they add. Run the suite of a durable store twice: with a Reopen that closes the store, and with
 // one that ends it as a crash would.
 package storage

@@ -17,7 +17,7 @@ type Sweeper interface {
 	// of records that retention has removed before. The store's files may contain bytes of removed
 	// data until these are overwritten.
 	//
-	// No sequence number of an owner is used twice. An owner without stored events gets numbers
+	// No sequence number of an owner is used twice. An owner without a stored last number gets numbers
 	// above the greatest number of all erased owners, or from 1 on if none was erased. Hence a
 	// WebSocket client that continues from an old number misses nothing.
 	//

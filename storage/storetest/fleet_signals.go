@@ -179,8 +179,9 @@ func signalCases() []storeCase {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*receiveWait)
 			defer cancel()
 			heard := make(chan struct{}, 1)
+			signals := t.store.Ports().Signals
 			go func() {
-				returned <- t.store.Ports().Signals.Receive(ctx, func(fleet.Signal) {
+				returned <- signals.Receive(ctx, func(fleet.Signal) {
 					select {
 					case heard <- struct{}{}:
 					default:

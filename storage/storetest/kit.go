@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -42,8 +44,9 @@ type Kit struct {
 	// reservations. Without it, or without Retention, tests of it are skipped: a store may limit
 	// the number of ids instead.
 	IDRetention time.Duration
-	// EntryRetention is how long the opened stores keep a ledger entry. Without it, or
-	// without Clock, tests of it are skipped: a store need not remove entries by time.
+	// EntryRetention is how long the opened stores keep a ledger entry after it was added, more
+	// than 400 days: cases move the clock by a year. Without it, or without Clock, tests of it are
+	// skipped: a store need not remove entries by time.
 	EntryRetention time.Duration
 	// Dump returns all rows of an open store, or its keys with their values, as text. It is for the
 	// test that no row or key has an erased owner's name, which is skipped without it.
@@ -81,6 +84,9 @@ func TestStore(t *testing.T, kit Kit) {
 	if err := kit.validate(); err != nil {
 		t.Fatal(err)
 	}
+	if missing := missingPort(t, kit); missing != "" {
+		t.Fatalf("Store.Ports().%s is nil: until it is written, let its methods return an error", missing)
+	}
 	for _, role := range storeRoles() {
 		t.Run(role.name, func(t *testing.T) {
 			for _, c := range role.cases {
@@ -88,6 +94,19 @@ func TestStore(t *testing.T, kit Kit) {
 			}
 		})
 	}
+}
+
+// missingPort returns the name of a required port that the stores lack, or "".
+func missingPort(t *testing.T, kit Kit) string {
+	s := kit.Open(t)
+	defer s.Close(context.Background())
+	ports := reflect.ValueOf(s.Ports())
+	for _, name := range []string{"Records", "State", "Ledger", "Journal", "Outbox", "Log", "Replays"} {
+		if ports.FieldByName(name).IsNil() {
+			return name
+		}
+	}
+	return ""
 }
 
 func (k *Kit) validate() error {
