@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"container/heap"
 	"math"
 	"time"
 
@@ -16,8 +15,7 @@ type balances struct {
 	entries    []*billing.Entry // retained, of all owners, oldest first
 	ids        recent[struct{}] // ids of all retained entries and of recently removed ones
 	totals     map[billing.Source]billing.Credits
-	holds      map[string]*hold // open reservations
-	expiring   minHeap[*hold]   // the open reservations that have an ExpiresAt
+	holds      map[string]billing.Reservation // open reservations
 	resolved   recent[outcome]
 }
 
@@ -27,15 +25,6 @@ type account struct {
 	entries             []*billing.Entry // retained, oldest first
 	removed             uint64           // how many older entries were removed
 }
-
-// hold is an open reservation.
-type hold struct {
-	billing.Reservation
-	index int // in balances.expiring, -1 when it does not expire
-}
-
-func (h *hold) before(o *hold) bool { return h.ExpiresAt.Before(o.ExpiresAt) }
-func (h *hold) heapIndex() *int     { return &h.index }
 
 // outcome is how a reservation was resolved.
 type outcome uint8
@@ -52,7 +41,7 @@ func newBalances(opts Options) balances {
 		// Large enough to never forget the id of a retained entry.
 		ids:      newRecent[struct{}](opts.MaxEntries + opts.MaxEventIDs),
 		totals:   make(map[billing.Source]billing.Credits),
-		holds:    make(map[string]*hold),
+		holds:    make(map[string]billing.Reservation),
 		resolved: newRecent[outcome](opts.MaxEventIDs),
 	}
 }
@@ -81,29 +70,24 @@ func (b *balances) reserve(r billing.Reservation) {
 	a := b.account(r.Owner)
 	a.available -= r.Amount
 	a.reserved += r.Amount
-	h := &hold{Reservation: r, index: -1}
-	b.holds[r.ID] = h
-	if !r.ExpiresAt.IsZero() {
-		heap.Push(&b.expiring, h)
-	}
+	b.holds[r.ID] = r
 }
 
 // expire releases the reservations that have expired at now.
 func (b *balances) expire(now time.Time) {
-	for len(b.expiring) > 0 && !b.expiring[0].ExpiresAt.After(now) {
-		b.resolve(b.expiring[0], givenBack)
+	for _, h := range b.holds {
+		if !h.ExpiresAt.IsZero() && !h.ExpiresAt.After(now) {
+			b.resolve(h, givenBack)
+		}
 	}
 }
 
 // resolve ends an open reservation and returns its amount to the available balance.
-func (b *balances) resolve(h *hold, as outcome) {
+func (b *balances) resolve(h billing.Reservation, as outcome) {
 	a := b.account(h.Owner)
 	a.reserved -= h.Amount
 	a.available += h.Amount
 	delete(b.holds, h.ID)
-	if h.index >= 0 {
-		heap.Remove(&b.expiring, h.index)
-	}
 	b.resolved.put(keyOf(h.ID), as)
 }
 

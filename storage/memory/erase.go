@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"container/heap"
 	"context"
 	"slices"
 
@@ -68,14 +67,10 @@ func (l *events) erase(owner string, e *storage.Erased) {
 // erase removes an owner's account, entries, totals and open reservations.
 func (b *balances) erase(owner string, e *storage.Erased) {
 	for id, h := range b.holds {
-		if h.Owner != owner {
-			continue
+		if h.Owner == owner {
+			delete(b.holds, id)
+			e.Reservations++
 		}
-		delete(b.holds, id)
-		if h.index >= 0 {
-			heap.Remove(&b.expiring, h.index)
-		}
-		e.Reservations++
 	}
 	ids := map[key]bool{}
 	b.entries = slices.DeleteFunc(b.entries, func(entry *billing.Entry) bool {

@@ -20,10 +20,11 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
+	if _, ok := b.holds[r.ID]; ok {
+		return nil
+	}
 	k := keyOf(r.ID)
 	switch {
-	case b.holds[r.ID] != nil:
-		return nil
 	case b.resolved.has(k) || b.ids.has(k):
 		return billing.ErrResolved
 	case b.peek(r.Owner).available < r.Amount:
@@ -39,8 +40,8 @@ func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	h := b.holds[id]
-	if h == nil {
+	h, ok := b.holds[id]
+	if !ok {
 		return b.resolvedAs(id, committed)
 	}
 	// The store is locked: no caller sees the amount available before it is charged.
@@ -55,8 +56,8 @@ func (l ledger) Release(ctx context.Context, id string) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	h := b.holds[id]
-	if h == nil {
+	h, ok := b.holds[id]
+	if !ok {
 		return b.resolvedAs(id, givenBack)
 	}
 	b.resolve(h, givenBack)

@@ -1,6 +1,9 @@
 package memory
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"slices"
+)
 
 // key identifies an id by the first half of its SHA-256: 16 bytes, however long the id is.
 type key [16]byte
@@ -42,4 +45,14 @@ func popFront[T any](q *[]T) T {
 	clear((*q)[:1])
 	*q = (*q)[1:]
 	return first
+}
+
+// removeAt removes an element by moving those before it or those after it, whichever are fewer.
+func removeAt[T any](s *[]T, i int) {
+	if i >= len(*s)/2 {
+		*s = slices.Delete(*s, i, i+1)
+		return
+	}
+	copy((*s)[1:], (*s)[:i])
+	popFront(s)
 }

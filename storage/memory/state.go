@@ -2,9 +2,8 @@ package memory
 
 import (
 	"bytes"
-	"container/heap"
-	"container/list"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/record"
@@ -15,12 +14,9 @@ type state struct{ s *Store }
 
 // values holds the values. The caller holds the store's lock.
 type values struct {
-	byName   map[record.Name]*value
-	version  uint64          // the last one given to a value
-	passing  *list.List      // of *value, those with a ttl, oldest first
-	ofOwner  map[string]int  // number of values in passing by owner
-	bytes    int             // of all values in passing
-	expiring minHeap[*value] // the values in passing by their end
+	byName  map[record.Name]*value
+	version uint64   // the last one given to a value
+	passing []*value // those with a ttl, oldest first
 }
 
 // value is a stored value. The bytes behind data never change.
@@ -28,25 +24,17 @@ type value struct {
 	name    record.Name
 	data    []byte
 	version uint64
-	until   time.Time     // zero for ever
-	at      *list.Element // in passing; nil for a value without a ttl
-	index   int           // in expiring
+	until   time.Time // zero for ever
 }
 
-func (v *value) before(o *value) bool { return v.until.Before(o.until) }
-func (v *value) heapIndex() *int      { return &v.index }
-
-func newValues() values {
-	return values{byName: make(map[record.Name]*value), passing: list.New(), ofOwner: make(map[string]int)}
-}
+func (v *value) over(now time.Time) bool { return !v.until.IsZero() && !now.Before(v.until) }
 
 func (st state) Get(ctx context.Context, n record.Name) (record.Value, error) {
 	if err := st.s.lock(ctx); err != nil {
 		return record.Value{}, err
 	}
 	defer st.s.mu.Unlock()
-	st.s.values.expire(st.s.opts.Now())
-	v := st.s.values.byName[n]
+	v := st.s.values.current(n, st.s.opts.Now())
 	if v == nil {
 		return record.Value{}, record.ErrNotFound
 	}
@@ -66,8 +54,7 @@ func (st state) Swap(ctx context.Context, n record.Name, version uint64, data []
 	if ttl > 0 && s.records.refused(n.Owner, now) {
 		return 0, record.ErrGone
 	}
-	vs.expire(now)
-	had := vs.byName[n]
+	had := vs.current(n, now)
 	if had == nil && version != 0 || had != nil && had.version != version {
 		return 0, record.ErrConflict
 	}
@@ -82,58 +69,70 @@ func (st state) Swap(ctx context.Context, n record.Name, version uint64, data []
 	vs.byName[n] = v
 	if ttl > 0 {
 		v.until = now.Add(ttl).Round(0)
-		vs.bound(v)
+		vs.passing = append(vs.passing, v)
+		vs.bound(n.Owner, now)
 	}
 	return v.version, nil
 }
 
-// bound counts a value with a ttl, and removes the oldest ones until the limits are met.
-func (vs *values) bound(v *value) {
-	v.at = vs.passing.PushBack(v)
-	heap.Push(&vs.expiring, v)
-	vs.ofOwner[v.name.Owner]++
-	vs.bytes += len(v.data)
-	if vs.ofOwner[v.name.Owner] > record.MaxValuesOf {
-		e := vs.passing.Front()
-		for e.Value.(*value).name.Owner != v.name.Owner {
-			e = e.Next()
-		}
-		vs.remove(e.Value.(*value))
+// current returns a value, or nil if there is none. It removes one whose ttl is over.
+func (vs *values) current(n record.Name, now time.Time) *value {
+	v := vs.byName[n]
+	if v != nil && v.over(now) {
+		vs.remove(v)
+		return nil
 	}
-	for vs.passing.Len() > record.MaxValues || vs.bytes > record.MaxValueBytes {
-		vs.remove(vs.passing.Front().Value.(*value))
-	}
+	return v
 }
 
-// expire removes the values whose ttl is over.
-func (vs *values) expire(now time.Time) {
-	for len(vs.expiring) > 0 && !now.Before(vs.expiring[0].until) {
-		vs.remove(vs.expiring[0])
+// bound removes values whose ttl is over, and then the oldest ones with a ttl until those of the
+// owner and those of all are within their limits.
+func (vs *values) bound(owner string, now time.Time) {
+	own, all, size := 0, 0, 0
+	count := func(v *value, by int) {
+		all += by
+		size += by * len(v.data)
+		if v.name.Owner == owner {
+			own += by
+		}
 	}
+	vs.drop(func(v *value) bool {
+		if v.over(now) {
+			return true
+		}
+		count(v, 1)
+		return false
+	})
+	vs.drop(func(v *value) bool {
+		tooMany := all > record.MaxValues || size > record.MaxValueBytes || v.name.Owner == owner && own > record.MaxValuesOf
+		if tooMany {
+			count(v, -1)
+		}
+		return tooMany
+	})
+}
+
+// drop removes the values with a ttl that match.
+func (vs *values) drop(match func(*value) bool) {
+	vs.passing = slices.DeleteFunc(vs.passing, func(v *value) bool {
+		if !match(v) {
+			return false
+		}
+		delete(vs.byName, v.name)
+		return true
+	})
 }
 
 func (vs *values) remove(v *value) {
 	delete(vs.byName, v.name)
-	if v.at == nil {
-		return
-	}
-	vs.passing.Remove(v.at)
-	heap.Remove(&vs.expiring, v.index)
-	vs.bytes -= len(v.data)
-	if vs.ofOwner[v.name.Owner]--; vs.ofOwner[v.name.Owner] == 0 {
-		delete(vs.ofOwner, v.name.Owner)
+	if i := slices.Index(vs.passing, v); i >= 0 {
+		removeAt(&vs.passing, i)
 	}
 }
 
 // erase removes an owner's values with a ttl, and returns how many there were.
-func (vs *values) erase(owner string) (n int) {
-	for e := vs.passing.Front(); e != nil; {
-		v := e.Value.(*value)
-		e = e.Next()
-		if v.name.Owner == owner {
-			vs.remove(v)
-			n++
-		}
-	}
-	return n
+func (vs *values) erase(owner string) int {
+	before := len(vs.passing)
+	vs.drop(func(v *value) bool { return v.name.Owner == owner })
+	return before - len(vs.passing)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -83,7 +84,7 @@ func New(opts Options) *Store {
 	return &Store{
 		opts:      opts,
 		records:   newRecordTable(),
-		values:    newValues(),
+		values:    values{byName: make(map[record.Name]*value)},
 		replays:   make(map[string]*deliver.Replay),
 		cursors:   make(map[string]detect.Cursor),
 		events:    newEvents(opts),
