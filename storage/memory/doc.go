@@ -14,8 +14,7 @@
 // number is not limited. An event stays while one of its deliveries is open. When all are final,
 // the event, its deliveries and their attempts are removed after Options.Retention, or sooner if
 // there are more than Options.MaxEvents events. The events that became final first are removed
-// first. A call removes up to about 1,000 events more than it adds: otherwise other callers would
-// wait. An event past its retention is not shown, even before it is removed.
+// first.
 //
 // The ids of the last Options.MaxEventIDs removed events are remembered: a post found again is
 // still a duplicate. Balances are exact, however many ledger entries were removed. Cursors,

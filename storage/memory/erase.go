@@ -45,9 +45,6 @@ func (l *events) erase(owner string, e *storage.Erased) {
 		return
 	}
 	for _, ev := range h.events {
-		if ev.ev == nil {
-			continue // retention has removed it
-		}
 		for _, d := range ev.deliveries {
 			if !d.state.Final() {
 				l.open.remove(d)

@@ -25,8 +25,7 @@ type events struct {
 // history holds the events of one owner.
 type history struct {
 	seq    uint64   // last sequence number assigned
-	events []*event // by ascending seq; may include removed ones
-	gaps   int      // number of removed events in events
+	events []*event // by ascending seq
 }
 
 // event is a retained event with its deliveries.
@@ -34,7 +33,7 @@ type event struct {
 	key        key
 	owner      *history
 	seq        uint64
-	ev         *deliver.Event // read-only; nil once removed
+	ev         *deliver.Event // read-only
 	deliveries []*delivery
 	open       int       // number of deliveries that are not final
 	settledAt  time.Time // when open became 0
@@ -52,9 +51,7 @@ type delivery struct {
 	uncounted  int           // see deliver.Delivery
 	waited     time.Duration // see deliver.Delivery
 	orphaned   bool          // the delivery ended because its endpoint was deleted
-
-	n     uint64 // counts up; orders deliveries that are due at the same time
-	index int    // in its lane's heap
+	n          uint64        // counts up; orders deliveries that are due at the same time
 }
 
 // view returns the delivery in the form that the ports return.
@@ -73,7 +70,7 @@ func newEvents(opts Options) events {
 		byID:       make(map[key]*event),
 		removed:    newRecent[struct{}](opts.MaxEventIDs),
 		deliveries: make(map[string]*delivery),
-		open:       queue{byEndpoint: make(map[string]*lane)},
+		open:       queue{lanes: make(map[string]*lane)},
 	}
 }
 
@@ -140,15 +137,8 @@ func (l *events) deliverLate(e *event, endpointID string, due time.Time) *delive
 	return l.deliverTo(e, endpointID, due, e.ev.CommittedAt)
 }
 
-// nextSeq returns the sequence number of the owner's first retained event after the given
-// number, or the largest uint64 if there is none.
-func (l *events) nextSeq(owner string, after uint64, now time.Time) uint64 {
-	events := l.peek(owner).events
-	first := sort.Search(len(events), func(i int) bool { return events[i].seq > after })
-	for _, e := range events[first:] {
-		if !l.gone(e, now) {
-			return e.seq
-		}
-	}
-	return ^uint64(0)
+// after returns the events whose sequence number is above seq.
+func (h *history) after(seq uint64) []*event {
+	first := sort.Search(len(h.events), func(i int) bool { return h.events[i].seq > seq })
+	return h.events[first:]
 }

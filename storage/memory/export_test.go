@@ -6,10 +6,3 @@ func (s *Store) Receivers() int {
 	defer s.mu.Unlock()
 	return len(s.receivers)
 }
-
-// Events is how many events are in memory, those about to be removed included.
-func (s *Store) Events() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.events.byID)
-}

@@ -29,12 +29,10 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		return err
 	}
 	s.balances.expire(now) // charges may use the credits of expired reservations
-	n := 0
 	for _, b := range batches {
 		s.commit(b, now)
-		n += len(b.Events)
 	}
-	s.events.retain(now, n)
+	s.events.retain(now)
 	return nil
 }
 

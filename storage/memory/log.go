@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -22,15 +21,14 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		return deliver.LogPage{}, err
 	}
 	defer s.mu.Unlock()
-	now := s.opts.Now()
-	s.events.retain(now, 0)
+	s.events.retain(s.opts.Now())
 	type found struct {
 		*delivery
 		place
 	}
 	var matching []found // oldest first
 	for _, e := range s.events.peek(q.Owner).events {
-		if s.events.gone(e, now) || !matchesEvent(&q, e.ev) {
+		if !matchesEvent(&q, e.ev) {
 			continue
 		}
 		for i, d := range e.deliveries {
@@ -59,10 +57,9 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 		return deliver.LogEntry{}, err
 	}
 	defer s.mu.Unlock()
-	now := s.opts.Now()
-	s.events.retain(now, 0)
+	s.events.retain(s.opts.Now())
 	d := s.events.deliveries[id]
-	if d == nil || s.events.gone(d.event, now) || d.event.ev.Source.Owner != owner {
+	if d == nil || d.event.ev.Source.Owner != owner {
 		return deliver.LogEntry{}, deliver.ErrDeliveryNotFound
 	}
 	return d.entry(), nil
@@ -79,18 +76,10 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	now := s.opts.Now()
-	s.events.retain(now, 0)
-	events := s.events.peek(owner).events
-	first := sort.Search(len(events), func(i int) bool { return events[i].seq > afterSeq })
+	s.events.retain(s.opts.Now())
+	later := s.events.peek(owner).after(afterSeq)
 	var found []deliver.Event
-	for _, e := range events[first:] {
-		if len(found) >= limit {
-			break
-		}
-		if s.events.gone(e, now) {
-			continue
-		}
+	for _, e := range later[:min(max(limit, 0), len(later))] {
 		ev := *e.ev
 		ev.Handlers = slices.Clone(ev.Handlers)
 		found = append(found, ev)

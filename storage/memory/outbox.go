@@ -18,29 +18,12 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	}
 	defer s.mu.Unlock()
 	now := r.Now.Round(0) // see queue.add
-	skipped := s.events.open.detach(r.Skip)
-	// Take all deliveries out of the queue before any is put back. Otherwise, with a lease of
-	// length zero, this call would claim the same delivery again.
-	var claimed []*delivery
-	for len(claimed) < r.Limit {
-		d := s.events.open.first()
-		if d == nil || d.due.After(now) {
-			break
-		}
-		if l := s.events.open.byEndpoint[d.endpointID]; !r.Parts.Has(l.part) {
-			skipped = append(skipped, s.events.open.hide(l))
-			continue
-		}
-		s.events.open.remove(d)
-		claimed = append(claimed, d)
-	}
+	claimed := s.events.open.claimable(&r, now)
 	out := make([]deliver.Delivery, 0, len(claimed))
 	for _, d := range claimed {
-		d.due = now.Add(r.Lease)
-		s.events.open.add(d)
+		s.events.open.move(d, now.Add(r.Lease))
 		out = append(out, d.view())
 	}
-	s.events.open.attach(skipped)
 	return out, nil
 }
 
@@ -59,7 +42,7 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	for i := range ss {
 		s.events.conclude(&ss[i], now)
 	}
-	s.events.retain(now, len(ss))
+	s.events.retain(now)
 	return nil
 }
 
@@ -69,10 +52,8 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 		return time.Time{}, false, err
 	}
 	defer s.mu.Unlock()
-	if d := s.events.open.firstIn(parts); d != nil {
-		return d.due, true, nil
-	}
-	return time.Time{}, false, nil
+	due, ok := s.events.open.next(parts)
+	return due, ok, nil
 }
 
 func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error) {

@@ -2,136 +2,91 @@ package memory
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// queue has the open deliveries. There is a lane for each endpoint, ordered by due time. The lanes
-// are ordered by their first delivery. Every step takes O(log n) time. So does leaving out an
-// endpoint, however long its lane is.
+// queue has the open deliveries, in a lane for each endpoint. A claim looks at every lane, but only
+// at the deliveries at its front.
 type queue struct {
-	byEndpoint map[string]*lane // no lane is empty
-	lanes      minHeap[*lane]
-	last       uint64 // n of the newest delivery
+	lanes map[string]*lane // by endpoint; no lane is empty
+	last  uint64           // n of the newest delivery
 }
 
 type lane struct {
-	part  fleet.Part
-	due   minHeap[*delivery]
-	index int // index in queue.lanes; -1 while detached
+	part fleet.Part
+	due  []*delivery // by due time
 }
 
-func (d *delivery) before(o *delivery) bool {
-	if c := d.due.Compare(o.due); c != 0 {
-		return c < 0
-	}
-	return d.n < o.n
+func (d *delivery) compare(o *delivery) int {
+	return cmp.Or(d.due.Compare(o.due), cmp.Compare(d.n, o.n))
 }
-func (d *delivery) heapIndex() *int { return &d.index }
-
-func (l *lane) before(o *lane) bool { return l.due[0].before(o.due[0]) }
-func (l *lane) heapIndex() *int     { return &l.index }
 
 // add adds a delivery to the queue. It removes the monotonic reading of the due time, because the
 // monotonic clock stops while the machine is suspended.
 func (q *queue) add(d *delivery) {
 	d.due = d.due.Round(0)
-	l := q.byEndpoint[d.endpointID]
+	l := q.lanes[d.endpointID]
 	if l == nil {
 		l = &lane{part: fleet.PartOf(d.endpointID)}
-		heap.Push(&l.due, d)
-		q.byEndpoint[d.endpointID] = l
-		heap.Push(&q.lanes, l) // after the push above, because lanes are compared by their first delivery
-		return
+		q.lanes[d.endpointID] = l
 	}
-	heap.Push(&l.due, d)
-	heap.Fix(&q.lanes, l.index)
+	i, _ := slices.BinarySearchFunc(l.due, d, (*delivery).compare)
+	l.due = slices.Insert(l.due, i, d)
 }
 
 func (q *queue) remove(d *delivery) {
-	l := q.byEndpoint[d.endpointID]
-	heap.Remove(&l.due, d.index)
-	if len(l.due) == 0 {
-		heap.Remove(&q.lanes, l.index)
-		delete(q.byEndpoint, d.endpointID)
+	l := q.lanes[d.endpointID]
+	if len(l.due) == 1 {
+		delete(q.lanes, d.endpointID)
 		return
 	}
-	heap.Fix(&q.lanes, l.index)
+	i, _ := slices.BinarySearchFunc(l.due, d, (*delivery).compare)
+	removeAt(&l.due, i)
 }
 
 // move changes the due time of a queued delivery.
 func (q *queue) move(d *delivery, due time.Time) {
-	l := q.byEndpoint[d.endpointID]
-	d.due = due.Round(0)
-	heap.Fix(&l.due, d.index)
-	heap.Fix(&q.lanes, l.index)
+	q.remove(d)
+	d.due = due
+	q.add(d)
 }
 
-// first returns the delivery with the earliest due time, or nil if the queue is empty.
-func (q *queue) first() *delivery {
-	if len(q.lanes) == 0 {
-		return nil
+// claimable returns the deliveries that a claim takes, in order of due time.
+func (q *queue) claimable(r *deliver.ClaimRequest, now time.Time) []*delivery {
+	skip := make(map[string]bool, len(r.Skip))
+	for _, id := range r.Skip {
+		skip[id] = true
 	}
-	return q.lanes[0].due[0]
-}
-
-// takeLane removes all deliveries to an endpoint and returns them in order of due time.
-func (q *queue) takeLane(endpointID string) []*delivery {
-	l := q.byEndpoint[endpointID]
-	if l == nil {
-		return nil
-	}
-	heap.Remove(&q.lanes, l.index)
-	delete(q.byEndpoint, endpointID)
-	slices.SortFunc(l.due, func(a, b *delivery) int {
-		return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.n, b.n))
-	})
-	for _, d := range l.due {
-		d.index = -1
-	}
-	return l.due
-}
-
-// firstIn is like first, for the endpoints in the given parts. It looks only at lanes due before
-// its result, and only at the first delivery of each.
-func (q *queue) firstIn(parts *fleet.Set) (first *delivery) {
-	look := []int{0} // indices of heap nodes still to be visited
-	for len(look) > 0 {
-		i := look[len(look)-1]
-		look = look[:len(look)-1]
-		if i >= len(q.lanes) || first != nil && first.before(q.lanes[i].due[0]) {
+	var first []*delivery
+	for id, l := range q.lanes {
+		if l.due[0].due.After(now) || skip[id] || !r.Parts.Has(l.part) {
 			continue
 		}
-		if l := q.lanes[i]; parts.Has(l.part) {
-			first = l.due[0]
-			continue
+		for _, d := range l.due {
+			if d.due.After(now) {
+				break
+			}
+			i, _ := slices.BinarySearchFunc(first, d, (*delivery).compare)
+			if i >= r.Limit {
+				break
+			}
+			first = slices.Insert(first, i, d)
+			first = first[:min(len(first), r.Limit)]
 		}
-		look = append(look, 2*i+1, 2*i+2)
 	}
 	return first
 }
 
-// detach hides the lanes of these endpoints until attach. Do not change deliveries in a hidden
-// lane.
-func (q *queue) detach(endpointIDs []string) (detached []*lane) {
-	for _, id := range endpointIDs {
-		if l := q.byEndpoint[id]; l != nil && l.index >= 0 {
-			detached = append(detached, q.hide(l))
+// next returns the earliest due time in the given parts. ok is false if they have no delivery.
+func (q *queue) next(parts *fleet.Set) (due time.Time, ok bool) {
+	for _, l := range q.lanes {
+		if at := l.due[0].due; parts.Has(l.part) && (!ok || at.Before(due)) {
+			due, ok = at, true
 		}
 	}
-	return detached
-}
-
-func (q *queue) hide(l *lane) *lane {
-	heap.Remove(&q.lanes, l.index)
-	return l
-}
-
-func (q *queue) attach(lanes []*lane) {
-	for _, l := range lanes {
-		heap.Push(&q.lanes, l)
-	}
+	return due, ok
 }

@@ -207,7 +207,7 @@ func (rs recordStore) Apply(ctx context.Context, c record.Change) (uint64, error
 	if g := c.Gone; g != nil {
 		s.records.refuse(g, now)
 	}
-	s.events.retain(now, 0)
+	s.events.retain(now)
 	if s.records.last == before {
 		return 0, nil
 	}
@@ -224,9 +224,11 @@ func (s *Store) endWith(r *record.Record, now time.Time) {
 		delete(s.balances.totals, billing.Source{Owner: r.Owner, Kind: billing.KindRule, ID: r.ID})
 	case record.Endpoint:
 		delete(s.replays, r.ID)
-		for _, d := range s.events.open.takeLane(r.ID) {
-			d.orphaned = true
-			s.events.end(d, deliver.StateFailed, now)
+		if l := s.events.open.lanes[r.ID]; l != nil {
+			for _, d := range slices.Clone(l.due) {
+				d.orphaned = true
+				s.events.finish(d, deliver.StateFailed, now)
+			}
 		}
 	}
 }

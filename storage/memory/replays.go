@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -13,9 +12,6 @@ import (
 
 // replays implements deliver.Replays.
 type replays struct{ s *Store }
-
-// replaySpan is the maximum number of events that a step looks at.
-const replaySpan = 1024
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 	s := rs.s
@@ -83,51 +79,40 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 	case status != deliver.EndpointActive:
 		return deliver.Replay{}, nil, deliver.ErrReplayWaits
 	}
-	now := s.opts.Now()
-	s.events.retain(now, 0)
-	var made []deliver.Delivery
-	events := s.events.peek(q.Owner).events
-	first := sort.Search(len(events), func(i int) bool { return events[i].seq > r.Cursor })
-	looked := 0
-	for _, e := range events[first:] {
-		if e.seq > r.Last || looked == replaySpan {
+	s.events.retain(s.opts.Now())
+	made := s.replay(r, &q)
+	return *r, made, nil
+}
+
+// replay makes one step of r and returns the deliveries to send.
+func (s *Store) replay(r *deliver.Replay, q *deliver.ReplayStep) (made []deliver.Delivery) {
+	r.Due, r.UpdatedAt = q.DeliverBy, q.Now
+	for _, e := range s.events.peek(q.Owner).after(r.Cursor) {
+		if e.seq > r.Last {
 			break
 		}
-		if s.events.gone(e, now) {
-			continue
-		}
-		var d *delivery
 		if e.ev.Source.ID == r.SourceID {
-			had := s.events.deliveries[deliver.DeliveryID(e.ev.ID, r.EndpointID)]
-			send := had == nil || had.state == deliver.StateFailed
-			if send && len(made) >= max(q.Limit, 1) {
-				break
-			}
+			d := s.events.deliveries[deliver.DeliveryID(e.ev.ID, r.EndpointID)]
 			switch {
-			case had == nil:
-				d = s.events.deliverLate(e, r.EndpointID, q.DeliverBy)
-				r.Created++
-			case send:
-				d = had
-				s.events.reopen(d, q.DeliverBy)
-				r.Reopened++
-			default:
+			case d != nil && d.state != deliver.StateFailed:
 				r.Left++
+			case len(made) >= max(q.Limit, 1):
+				return made
+			case d == nil:
+				made = append(made, s.events.deliverLate(e, r.EndpointID, q.DeliverBy).view())
+				r.Created++
+			default:
+				s.events.reopen(d, q.DeliverBy)
+				made = append(made, d.view())
+				r.Reopened++
 			}
 		}
-		if d != nil {
-			made = append(made, d.view())
-		}
-		looked++
 		r.Removed += e.seq - r.Cursor - 1
 		r.Cursor = e.seq
 	}
-	if s.events.nextSeq(q.Owner, r.Cursor, now) > r.Last {
-		r.Removed += r.Last - r.Cursor
-		r.Cursor, r.State = r.Last, deliver.ReplayDone
-	}
-	r.Due, r.UpdatedAt = q.DeliverBy, q.Now
-	return *r, made, nil
+	r.Removed += r.Last - r.Cursor
+	r.Cursor, r.State = r.Last, deliver.ReplayDone
+	return made
 }
 
 // endpointStatus returns the status of an owner's endpoint, and whether there is one.

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -12,10 +13,11 @@ func (l *events) conclude(st *deliver.Settlement, now time.Time) {
 	switch {
 	case d == nil || d.state.Final() && !(d.orphaned && st.Attempt != nil):
 	case st.Attempt == nil && st.EndpointDeleted:
-		l.orphan(d, now)
+		d.orphaned = true
+		l.finish(d, deliver.StateFailed, now)
 	case st.Attempt == nil: // the claim is given back
 		l.open.move(d, st.Due)
-	case d.attempted(st.Attempt.N):
+	case slices.ContainsFunc(d.attempts, func(a deliver.Attempt) bool { return a.N == st.Attempt.N }):
 	default:
 		d.attempts = append(d.attempts, *st.Attempt)
 		if d.orphaned { // the attempt was in progress when the endpoint was deleted
@@ -37,29 +39,9 @@ func (l *events) conclude(st *deliver.Settlement, now time.Time) {
 	}
 }
 
-func (d *delivery) attempted(n int) bool {
-	for i := range d.attempts {
-		if d.attempts[i].N == n {
-			return true
-		}
-	}
-	return false
-}
-
-// orphan ends an open delivery because its endpoint was deleted.
-func (l *events) orphan(d *delivery, now time.Time) {
-	d.orphaned = true
-	l.finish(d, deliver.StateFailed, now)
-}
-
 // finish ends an open delivery. If the event has no other open delivery, it settles the event.
 func (l *events) finish(d *delivery, state deliver.State, now time.Time) {
 	l.open.remove(d)
-	l.end(d, state, now)
-}
-
-// end is like finish, for a delivery that is no longer in the queue.
-func (l *events) end(d *delivery, state deliver.State, now time.Time) {
 	d.state = state
 	if d.event.open--; d.event.open == 0 {
 		l.settle(d.event, now)
