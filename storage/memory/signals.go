@@ -14,11 +14,8 @@ const signalQueue = 1024
 // signals implements fleet.Signals.
 type signals struct{ s *Store }
 
-// receiver is a Receive call in progress. The store's lock guards queue.
-type receiver struct {
-	queue []fleet.Signal
-	wake  chan struct{} // buffered, size 1; holds a value while the receiver has something to do
-}
+// receiver is a Receive call in progress. Only Send puts signals into it, with the store locked.
+type receiver chan fleet.Signal
 
 func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 	if err := g.s.lock(ctx); err != nil {
@@ -26,22 +23,35 @@ func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 	}
 	defer g.s.mu.Unlock()
 	for r := range g.s.receivers {
-		if len(r.queue) == signalQueue {
-			r.queue = append(r.queue[:0], fleet.Signal{Kind: fleet.SignalLook})
-		}
 		own := sig
 		own.Parts = slices.Clone(sig.Parts)
-		r.queue = append(r.queue, own)
-		r.signal()
+		select {
+		case r <- own:
+		default:
+			r.drain()
+			r <- fleet.Signal{Kind: fleet.SignalLook}
+			r <- own
+		}
 	}
 	return nil
+}
+
+// drain drops the signals that wait.
+func (r receiver) drain() {
+	for {
+		select {
+		case <-r:
+		default:
+			return
+		}
+	}
 }
 
 func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 	if err := g.s.lock(ctx); err != nil {
 		return err
 	}
-	r := &receiver{wake: make(chan struct{}, 1)}
+	r := make(receiver, signalQueue)
 	g.s.receivers[r] = struct{}{}
 	g.s.mu.Unlock()
 	defer func() {
@@ -53,27 +63,11 @@ func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-r.wake:
-		}
-		if err := g.s.lock(ctx); err != nil {
-			return err
-		}
-		queue := r.queue
-		r.queue = nil
-		g.s.mu.Unlock()
-		for _, sig := range queue {
-			if err := ctx.Err(); err != nil {
-				return err
+		case sig, ok := <-r: // Close closes it
+			if !ok {
+				return ErrClosed
 			}
 			fn(sig)
 		}
-	}
-}
-
-// signal wakes the receiver.
-func (r *receiver) signal() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
 	}
 }

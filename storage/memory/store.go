@@ -75,7 +75,7 @@ type Store struct {
 	balances balances
 
 	roster    roster
-	receivers map[*receiver]struct{}
+	receivers map[receiver]struct{}
 }
 
 // New returns an empty store.
@@ -90,7 +90,7 @@ func New(opts Options) *Store {
 		events:    newEvents(opts),
 		balances:  newBalances(opts),
 		roster:    newRoster(),
-		receivers: make(map[*receiver]struct{}),
+		receivers: make(map[receiver]struct{}),
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *Store) Close(context.Context) error {
 	}
 	s.closed = true
 	for r := range s.receivers {
-		r.signal()
+		close(r)
 	}
 	return nil
 }
