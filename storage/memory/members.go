@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"maps"
+	mathrand "math/rand/v2"
 	"slices"
 	"time"
 
@@ -126,12 +126,7 @@ func (r *roster) end(t *term) {
 // has lost some joins or beats; count then draws a new epoch.
 func (r *roster) count(seen uint64, lost bool) {
 	if seen > r.beats || lost {
-		// 53 bits, because a JSON reader may store it in a float64.
-		var b [8]byte
-		for was := r.epoch; r.epoch == was || r.epoch == 0; {
-			rand.Read(b[:])
-			r.epoch = binary.LittleEndian.Uint64(b[:]) >> 11
-		}
+		r.epoch = 1 + mathrand.Uint64N(1<<53-1) // 53 bits, because a JSON reader may store it in a float64
 	}
 	r.beats = max(r.beats, seen) + 1
 }

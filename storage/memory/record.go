@@ -21,11 +21,10 @@ type recordTable struct {
 	byOwner  map[ownerKind][]*recordRow  // in order of creation
 	unique   map[uniqueKey]*recordRow    // by name, and by lookup
 	children map[record.Key][]*recordRow // by parent, in order of creation
-	sums     map[sumKey]sum
-	gone     map[string]time.Time // until when an owner is refused, by record.OwnerID
-	created  uint64               // n of the newest row
-	last     uint64               // number of the newest entry
-	entries  []record.Entry       // oldest first, with consecutive numbers
+	gone     map[string]time.Time        // until when an owner is refused, by record.OwnerID
+	created  uint64                      // n of the newest row
+	last     uint64                      // number of the newest entry
+	entries  []record.Entry              // oldest first, with consecutive numbers
 }
 
 // recordRow is a stored record. The value behind rec never changes.
@@ -58,24 +57,12 @@ func uniqueKeys(r *record.Record) (keys []uniqueKey) {
 	return keys
 }
 
-// sumKey selects the records of a sum as record.Limit does.
-type sumKey struct {
-	owner  string
-	kind   record.Kind
-	parent record.Key // zero for any
-	status string     // "" for any
-}
-
-// sum has the values of the measures, by record.Measure.
-type sum [3]int64
-
 func newRecordTable() recordTable {
 	return recordTable{
 		byKey:    make(map[record.Key]*recordRow),
 		byOwner:  make(map[ownerKind][]*recordRow),
 		unique:   make(map[uniqueKey]*recordRow),
 		children: make(map[record.Key][]*recordRow),
-		sums:     make(map[sumKey]sum),
 		gone:     make(map[string]time.Time),
 	}
 }
@@ -196,7 +183,6 @@ func (rs recordStore) Apply(ctx context.Context, c record.Change) (uint64, error
 			r.rec = &noted
 		}
 	}
-	s.records.addSums(e.sums)
 	before := s.records.last
 	for _, r := range e.deleted {
 		s.records.enter(r.rec.Key, r.rec.Owner)
@@ -248,30 +234,25 @@ func (r *recordRow) clone() record.Record {
 	return c
 }
 
-// remove removes a record but not its sums.
+// remove removes a record.
 func (t *recordTable) remove(r *recordRow) {
 	delete(t.byKey, r.rec.Key)
 	t.unname(r)
-	of := ownerKind{r.rec.Owner, r.rec.Kind}
-	if rows := without(t.byOwner[of], r); len(rows) > 0 {
-		t.byOwner[of] = rows
-	} else {
-		delete(t.byOwner, of)
-	}
-	if rows := without(t.children[r.rec.Parent], r); len(rows) > 0 {
-		t.children[r.rec.Parent] = rows
-	} else {
-		delete(t.children, r.rec.Parent)
+	removeRow(t.byOwner, ownerKind{r.rec.Owner, r.rec.Kind}, r)
+	if !r.rec.Parent.IsZero() {
+		removeRow(t.children, r.rec.Parent, r)
 	}
 }
 
-// without removes a row from rows in order of creation.
-func without(rows []*recordRow, r *recordRow) []*recordRow {
-	i, found := slices.BinarySearchFunc(rows, r.n, func(r *recordRow, n uint64) int { return cmp.Compare(r.n, n) })
-	if !found {
-		return rows
+// removeRow removes a row from those of a key, which are in order of creation.
+func removeRow[K comparable](lists map[K][]*recordRow, k K, r *recordRow) {
+	rows := lists[k]
+	if len(rows) == 1 {
+		delete(lists, k)
+		return
 	}
-	return slices.Delete(rows, i, i+1)
+	i, _ := slices.BinarySearchFunc(rows, r.n, func(r *recordRow, n uint64) int { return cmp.Compare(r.n, n) })
+	lists[k] = slices.Delete(rows, i, i+1)
 }
 
 // store puts a record into its row, or creates one for nil.
@@ -299,20 +280,6 @@ func (t *recordTable) unname(r *recordRow) {
 	for _, k := range uniqueKeys(r.rec) {
 		if t.unique[k] == r {
 			delete(t.unique, k)
-		}
-	}
-}
-
-func (t *recordTable) addSums(sums map[sumKey]sum) {
-	for k, d := range sums {
-		have := t.sums[k]
-		for m := range have {
-			have[m] += d[m]
-		}
-		if have[record.Count] > 0 {
-			t.sums[k] = have
-		} else {
-			delete(t.sums, k)
 		}
 	}
 }
@@ -358,7 +325,6 @@ func (t *recordTable) erase(owner string) (n map[record.Kind]int, entries int) {
 			}
 		}
 	}
-	maps.DeleteFunc(t.sums, func(k sumKey, _ sum) bool { return k.owner == owner })
 	for i := range t.entries {
 		if e := &t.entries[i]; e.Owner == owner && owner != "" {
 			e.Owner = ""

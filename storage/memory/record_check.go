@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/record"
@@ -11,7 +12,6 @@ import (
 type effect struct {
 	deleted []*recordRow // children included
 	put     []putRecord
-	sums    map[sumKey]sum // differences
 }
 
 type putRecord struct {
@@ -49,14 +49,13 @@ func (t *recordTable) check(c *record.Change, now time.Time) (*effect, error) {
 			return nil, &record.Error{Key: c.Put[i].Key, Err: record.ErrGone}
 		}
 	}
-	e := &effect{sums: make(map[sumKey]sum)}
+	e := new(effect)
 	freed := make(map[*recordRow]bool)           // rows whose names are free: deleted or replaced
 	after := make(map[record.Key]*record.Record) // by key: put, or nil for deleted
 	remove := func(r *recordRow) {
 		if _, done := after[r.rec.Key]; !done {
 			after[r.rec.Key], freed[r] = nil, true
 			e.deleted = append(e.deleted, r)
-			e.count(r.rec, -1)
 		}
 	}
 	for _, ref := range c.Delete {
@@ -95,9 +94,7 @@ func (t *recordTable) check(c *record.Change, now time.Time) (*effect, error) {
 		if row != nil {
 			freed[row] = true
 			rec.Parent, rec.CreatedAt, rec.Note = row.rec.Parent, row.rec.CreatedAt, row.rec.Note
-			e.count(row.rec, -1)
 		}
-		e.count(&rec, 1)
 		after[p.Key] = &rec
 		e.put = append(e.put, putRecord{row, &rec})
 	}
@@ -127,38 +124,31 @@ func (t *recordTable) check(c *record.Change, now time.Time) (*effect, error) {
 		return nil, &record.Error{Key: taken, Err: record.ErrDuplicate}
 	}
 	for _, l := range c.Limits {
-		var have int64
-		for _, kind := range l.Kinds {
-			k := sumKey{l.Owner, kind, l.Parent, l.Status}
-			have += t.sums[k][l.Of] + e.sums[k][l.Of]
-		}
-		if have > l.Max {
+		if have := t.sum(&l, after); have > l.Max {
 			return nil, &record.LimitError{Limit: l, Have: have}
 		}
 	}
 	return e, nil
 }
 
-// count adds a record to the sums that it is part of, or subtracts it.
-func (e *effect) count(r *record.Record, sign int64) {
-	add := func(parent record.Key, status string) {
-		k := sumKey{r.Owner, r.Kind, parent, status}
-		d := e.sums[k]
-		d[record.Count] += sign
-		d[record.Size] += sign * r.Size
-		d[record.Price] += sign * r.Price
-		e.sums[k] = d
-	}
-	parents, statuses := []record.Key{{}}, []string{""}
-	if !r.Parent.IsZero() {
-		parents = append(parents, r.Parent)
-	}
-	if r.Status != "" {
-		statuses = append(statuses, r.Status)
-	}
-	for _, p := range parents {
-		for _, s := range statuses {
-			add(p, s)
+// sum returns what a limit limits, when the records in after are put, or deleted if they are nil.
+func (t *recordTable) sum(l *record.Limit, after map[record.Key]*record.Record) (sum int64) {
+	add := func(r *record.Record) {
+		if r.Owner == l.Owner && slices.Contains(l.Kinds, r.Kind) && (l.Parent.IsZero() || r.Parent == l.Parent) && (l.Status == "" || r.Status == l.Status) {
+			sum += [...]int64{record.Count: 1, record.Size: r.Size, record.Price: r.Price}[l.Of]
 		}
 	}
+	for _, kind := range l.Kinds {
+		for _, row := range t.byOwner[ownerKind{l.Owner, kind}] {
+			if _, changed := after[row.rec.Key]; !changed {
+				add(row.rec)
+			}
+		}
+	}
+	for _, r := range after {
+		if r != nil {
+			add(r)
+		}
+	}
+	return sum
 }
