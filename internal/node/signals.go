@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math/rand/v2"
@@ -13,31 +14,30 @@ import (
 )
 
 const (
-	together = time.Millisecond // signals put within this time are sent together
-	maxKeys  = 4096             // the most SignalHeads, and the most SignalClosed, that wait
+	together   = time.Millisecond // signals put within this time are sent together
+	maxSignals = 4096             // the most that wait
 )
+
+// byUrgency has the kinds of signals in the order in which they are sent.
+var byUrgency = []fleet.SignalKind{fleet.SignalMembers, fleet.SignalLook, fleet.SignalChanged, fleet.SignalClosed, fleet.SignalDue, fleet.SignalHead}
 
 // outgoing has the signals to be sent. It joins signals of the same kind and key to one.
 type outgoing struct {
 	bell batch.Bell
 
 	mu      sync.Mutex
-	due     fleet.Set
-	heads   map[string]uint64
-	closed  map[string]time.Time
-	hints   map[fleet.SignalKind]bool // by SignalChanged, SignalLook and SignalMembers
-	blocked bool                      // the last signal could not be sent
+	waiting map[signalKey]fleet.Signal // without Parts
+	due     fleet.Set                  // the Parts of a SignalDue
+	blocked bool                       // the last signal could not be sent
+}
+
+type signalKey struct {
+	kind fleet.SignalKind
+	key  string
 }
 
 func newOutgoing() *outgoing {
-	o := &outgoing{bell: batch.NewBell()}
-	o.clear()
-	return o
-}
-
-func (o *outgoing) clear() {
-	o.heads, o.due = map[string]uint64{}, fleet.Set{}
-	o.closed, o.hints = map[string]time.Time{}, map[fleet.SignalKind]bool{}
+	return &outgoing{bell: batch.NewBell(), waiting: map[signalKey]fleet.Signal{}}
 }
 
 // Send sends a signal to the other nodes within some milliseconds. It joins the signal with
@@ -47,68 +47,47 @@ func (n *Node) Send(s fleet.Signal) { n.out.put(s) }
 func (o *outgoing) put(s fleet.Signal) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch s.Kind {
-	case fleet.SignalDue:
-		for _, p := range s.Parts {
-			if p < fleet.Parts {
-				o.due.Add(p)
-			}
-		}
-	case fleet.SignalHead:
-		o.heads[s.Key] = max(o.heads[s.Key], s.N)
-	case fleet.SignalClosed:
-		if s.Until.After(o.closed[s.Key]) {
-			o.closed[s.Key] = s.Until
-		}
-	case fleet.SignalChanged, fleet.SignalLook, fleet.SignalMembers:
-		o.hints[s.Kind] = true
-	default:
-		return
+	if len(o.waiting) >= maxSignals { // one SignalLook replaces them all
+		clear(o.waiting)
+		o.waiting[signalKey{kind: fleet.SignalLook}] = fleet.Signal{Kind: fleet.SignalLook}
 	}
-	if len(o.heads) > maxKeys || len(o.closed) > maxKeys { // one SignalLook replaces them all
-		clear(o.heads)
-		clear(o.closed)
-		o.hints[fleet.SignalLook] = true
+	k := signalKey{s.Kind, s.Key}
+	had := o.waiting[k]
+	if had.Until.After(s.Until) {
+		s.Until = had.Until
 	}
+	o.due = o.due.Plus(fleet.SetOf(s.Parts...))
+	s.N, s.Parts = max(s.N, had.N), nil
+	o.waiting[k] = s
 	o.bell.Ring()
 }
 
 // take removes and returns the signals that wait, the most urgent first.
-func (o *outgoing) take() (all []fleet.Signal) {
+func (o *outgoing) take() []fleet.Signal {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, kind := range slices.Sorted(maps.Keys(o.hints)) {
-		all = append(all, fleet.Signal{Kind: kind})
+	all := slices.SortedFunc(maps.Values(o.waiting), func(a, b fleet.Signal) int {
+		return cmp.Compare(slices.Index(byUrgency, a.Kind), slices.Index(byUrgency, b.Kind))
+	})
+	for i := range all {
+		if all[i].Kind == fleet.SignalDue {
+			all[i].Parts = slices.Collect(o.due.All())
+		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(o.closed)) {
-		all = append(all, fleet.Signal{Kind: fleet.SignalClosed, Key: key, Until: o.closed[key]})
-	}
-	if o.due != (fleet.Set{}) {
-		all = append(all, fleet.Signal{Kind: fleet.SignalDue, Parts: slices.Collect(o.due.All())})
-	}
-	for _, key := range slices.Sorted(maps.Keys(o.heads)) {
-		all = append(all, fleet.Signal{Kind: fleet.SignalHead, Key: key, N: o.heads[key]})
-	}
-	o.clear()
+	clear(o.waiting)
+	o.due = fleet.Set{}
 	return all
 }
 
 func (o *outgoing) run(ctx context.Context, n *Node) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
 	for {
 		select {
 		case <-o.bell:
 		case <-ctx.Done():
-			// Signals of the last commits are still sent.
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.times.gap)
-			defer cancel()
-			o.flush(last, n)
-			return
+			return // Leave sends what waits
 		}
-		timer.Reset(together)
 		select {
-		case <-timer.C:
+		case <-time.After(together):
 		case <-ctx.Done():
 		}
 		o.flush(ctx, n)
@@ -116,11 +95,11 @@ func (o *outgoing) run(ctx context.Context, n *Node) {
 }
 
 func (o *outgoing) flush(ctx context.Context, n *Node) {
+	if ctx.Err() != nil {
+		return
+	}
 	term := n.Fence().Term
 	for _, s := range o.take() {
-		if ctx.Err() != nil {
-			return
-		}
 		s.Term = term
 		err := n.call(ctx, func(ctx context.Context) error { return n.cfg.Signals.Send(ctx, s) })
 		if err != nil && !o.blocked && ctx.Err() == nil {
