@@ -34,7 +34,10 @@ func (q *queue) add(d *delivery) {
 		l = &lane{part: fleet.PartOf(d.endpointID)}
 		q.lanes[d.endpointID] = l
 	}
-	i, _ := slices.BinarySearchFunc(l.due, d, (*delivery).compare)
+	i := len(l.due)
+	if i > 0 && d.compare(l.due[i-1]) < 0 { // mostly it is the last
+		i, _ = slices.BinarySearchFunc(l.due, d, (*delivery).compare)
+	}
 	l.due = slices.Insert(l.due, i, d)
 }
 
