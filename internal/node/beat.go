@@ -37,7 +37,7 @@ func (t *term) beat(ctx context.Context) bool {
 		t.missed(ctx, err)
 		return true
 	}
-	t.answered(b, st, sent, v, budgets)
+	t.answered(b, st, sent, v)
 	n.tail.told.Store(lost)
 	return true
 }
@@ -66,7 +66,7 @@ func (t *term) missed(ctx context.Context, err error) {
 }
 
 // answered handles the answer to a beat.
-func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before view, budgets []Budget) {
+func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before view) {
 	n := t.n
 	if t.failed {
 		n.cfg.Logger.Info("beats are answered again", "term", t.id)
@@ -84,15 +84,7 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	if b.Give != (fleet.Set{}) || len(before.suspects) > len(after.suspects) {
 		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
 	}
-	if now := time.Now(); !n.grants.short(budgets, after.says) {
-		t.shortPause.Reset()
-		t.nextShort = time.Time{}
-	} else if now.After(t.nextShort) {
-		t.nextShort = now.Add(t.shortPause.NextBackOff())
-		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
-		n.stand.ask(2 * n.times.gap)
-	}
-	t.soon(false)
+	t.soon()
 }
 
 // giveAll makes the Host give all parts of a node that leaves. It sends beats until then.

@@ -7,7 +7,8 @@
 //	stop()             // of running; then, when Run has returned:
 //	err = n.Leave(ctx) // gives all parts away, and ends the term
 //
-// A node sends a heartbeat to the store, called a beat, four times in each lease. Each beat asks
+// A node sends a heartbeat to the store, called a beat, ten times in each lease; in a fleet of more
+// than ten members fewer times, down to four. The answer has the beats of the others. Each beat asks
 // for the node's share of all parts, in proportion to the weights of the living members. A node
 // gives away the parts beyond its share, at most a quarter of all parts per beat. First its Host
 // stops the work for them. Then the next beat returns them to the store. The Host begins work for

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -126,21 +125,6 @@ func (g *grants) granted(host Host, asks []fleet.Ask, granted map[string]float64
 	for _, a := range asks {
 		g.set(host, a.Budget, min(granted[a.Budget], a.Rate))
 	}
-}
-
-// short reports whether the node has less than half of its share of a budget. If so, it should
-// signal the others instead of waiting for their next beats.
-func (g *grants) short(budgets []Budget, others []says) bool {
-	return slices.ContainsFunc(budgets, func(b Budget) bool { return g.of(b.Name) < share(b, others)/2 })
-}
-
-// above reports whether the node should give up some of its grant of a budget. That is so if the
-// grant exceeds the node's share by more than worth tolerates.
-func (g *grants) above(budgets []Budget, others []says) bool {
-	return slices.ContainsFunc(budgets, func(b Budget) bool {
-		now, rate := g.of(b.Name), share(b, others)
-		return rate < now && len(others) > 0 && worth(now, rate, len(others))
-	})
 }
 
 // share returns the node's share of a budget, in proportion to its demand: see Budget.

@@ -100,7 +100,7 @@ func TestGrantToOneThatJoins(t *testing.T) {
 					return rates["joins"] > share*total/float64(n+1)
 				}
 			}
-			w.until(2500*time.Millisecond, "a third of its rate is there", has(1./3))
+			w.until(lease/2, "a third of its rate is there", has(1./3))
 			some := time.Since(begun)
 			w.until(8*time.Second, "its rate is there", has(0.95))
 			t.Logf("%d nodes, one joins: a third of its rate is there after %v, all after %v", n, some, time.Since(begun))
@@ -118,7 +118,7 @@ func TestGrantComesDownFirst(t *testing.T) {
 		w.demand("n000", 90)
 		w.demand("n001", 10)
 		pass(2 * lease)
-		w.nodes["n000"].wire.answerAfter(lease / 2)
+		w.nodes["n000"].wire.answerAfter(lease / 8)
 		w.demand("n000", 10)
 		w.demand("n001", 90)
 		w.until(lease, "the other one has come up", func() bool {

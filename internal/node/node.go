@@ -38,7 +38,7 @@ type Node struct {
 // times are the durations that follow from the lease.
 type times struct {
 	lease  time.Duration
-	beat   time.Duration // from one beat to the next, ± 10 %
+	beat   time.Duration // the longest from one beat to the next, ± 10 %
 	call   time.Duration // the longest call to the store
 	margin time.Duration // how long before the end of the lease trust ends
 	gap    time.Duration // the shortest time between two beats

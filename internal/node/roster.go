@@ -122,8 +122,6 @@ func (r *roster) living(own string) (living []*fleet.Member, suspects []string) 
 type view struct {
 	want     int // how many parts this node's share has
 	alone    bool
-	missing  bool // this node's term is not among the members: it was ended
-	living   int
 	suspects []string
 	says     []says // of the other living members
 	free     int
@@ -133,41 +131,40 @@ func (r *roster) view(own string) view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	living, suspects := r.living(own)
-	v := view{suspects: suspects, living: len(living), free: r.state.Free}
-	at := -1
-	weights := make([]float64, 0, len(living)+1)
-	for _, m := range living {
+	v := view{suspects: suspects, alone: len(living) == 1, free: r.state.Free}
+	at := 0
+	weights := make([]float64, len(living))
+	for i, m := range living {
+		weights[i] = m.Node.Weight
 		if m.Term == own {
-			at = len(weights)
+			at = i
 		} else {
 			v.says = append(v.says, r.seen[m.Term].says)
 		}
-		weights = append(weights, m.Node.Weight)
 	}
-	if at < 0 {
-		at, v.missing = len(weights), true
-		weights = append(weights, 0)
-		v.living++
-	}
-	weights[at] = r.self.Weight
-	v.want, v.alone = shares(weights)[at], v.living == 1
+	v.want = shares(weights)[at]
 	return v
 }
 
-// nextLook returns when to read the members next: ten times per lease. With more than ten
-// members, each reads less often: all of them together read a hundred times per lease. If a
-// member's silence reaches the length of its lease earlier, the next look is at that time.
-func (r *roster) nextLook(own string) time.Time {
+// interval returns the time to the next beat: a tenth of the lease, because a beat also shows the
+// others' beats. With more than ten members, each beats less often, but four times per lease at
+// least, as a node without others does.
+func (r *roster) interval() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.state.Members) < 2 {
-		return r.arrived.Add(r.times.lease)
+	n := len(r.state.Members)
+	if n < 2 {
+		return r.times.beat
 	}
-	period := r.times.lease / 10
-	if n := len(r.state.Members); n > 10 {
-		period = period * time.Duration(n) / 10
-	}
-	next := r.arrived.Add(period)
+	return min(r.times.lease/10*time.Duration(max(n, 10))/10, r.times.beat)
+}
+
+// nextEnd returns when a member's silence reaches the length of its lease, or a time beyond the
+// next beat.
+func (r *roster) nextEnd(own string) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.last.Add(r.times.lease)
 	for i := range r.state.Members {
 		m := &r.state.Members[i]
 		if at := r.seen[m.Term].since.Add(m.Node.Lease); m.Term != own && at.Before(next) && r.last.Before(at) {
@@ -241,13 +238,6 @@ func (n *Node) State() State {
 		s.Members = append(s.Members, Member{Member: m, Silent: time.Since(sight.since), Living: living})
 	}
 	return s
-}
-
-// lastArrival returns when the last state arrived.
-func (r *roster) lastArrival() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.arrived
 }
 
 // beats returns the highest State.Beats that this process has seen.

@@ -133,8 +133,8 @@ func (n *Node) heard(s fleet.Signal) {
 	switch s.Kind {
 	case fleet.SignalLook, fleet.SignalMembers:
 		// All nodes receive the signal at the same time. A random delay keeps them from all
-		// reading the store at the same time.
-		n.stand.call(time.Duration(rand.Int64N(int64(n.times.gap))))
+		// calling the store at the same time.
+		n.stand.ask(time.Duration(rand.Int64N(int64(n.times.gap))))
 		if s.Kind == fleet.SignalLook {
 			n.cfg.Host.Signal(s)
 		}

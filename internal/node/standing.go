@@ -22,7 +22,6 @@ type standing struct {
 	ended  uint64        // number of beats that have ended
 	turn   chan struct{} // closed when a beat ends
 	wish   time.Time     // when a beat is requested; zero for none
-	called time.Time     // when another node requests a look; zero for none
 	beats  batch.Bell    // wakes the loop of beats
 	trusts batch.Bell    // wakes watch
 }
@@ -108,7 +107,7 @@ func (s *standing) sending() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begun++
-	s.wish, s.called = time.Time{}, time.Time{}
+	s.wish = time.Time{}
 }
 
 // sent notes that a beat has ended. If err is nil, the store has got back the parts in given, and
@@ -169,29 +168,6 @@ func (s *standing) askLocked(in time.Duration) {
 		s.wish = at
 		s.beats.Ring()
 	}
-}
-
-// call requests a look within the duration in, after a signal of another node.
-func (s *standing) call(in time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if at := time.Now().Add(in); s.called.IsZero() || at.Before(s.called) {
-		s.called = at
-		s.beats.Ring()
-	}
-}
-
-func (s *standing) calledAt() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.called
-}
-
-// looking notes that a look, or a beat, has begun.
-func (s *standing) looking() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.called = time.Time{}
 }
 
 func (s *standing) wished() time.Time {

@@ -28,13 +28,8 @@ type term struct {
 	last   time.Time                   // when the last beat ended
 	failed bool                        // the last beat failed
 	pause  *backoff.ExponentialBackOff // between beats that fail
-	look   time.Time                   // when to look again after a look that failed
 	retry  time.Time                   // when to call the Host again after a task that failed
 	again  *backoff.ExponentialBackOff // between tasks of the Host that fail
-	// While the node has less than half its share of a budget, it sends SignalMembers at
-	// nextShort. The intervals grow.
-	shortPause *backoff.ExponentialBackOff
-	nextShort  time.Time
 }
 
 // tail counts calls of LostTail. found is the number of calls. told is the number that beats have
@@ -47,8 +42,6 @@ var errTaken = errors.New("node: the store has taken parts that were not given")
 
 func newTerm(n *Node) *term {
 	t := &term{n: n, id: n.Fence().Term, pause: n.pause(), again: n.pause(), last: time.Now().Add(-n.times.gap)}
-	t.shortPause = backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMultiplier(2),
-		backoff.WithMaxInterval(4*n.times.lease), backoff.WithMaxElapsedTime(0))
 	t.next = time.Now().Add(t.interval())
 	return t
 }
@@ -143,7 +136,7 @@ func (t *term) run(ctx context.Context) (ended bool) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		if !t.turn(ctx) {
+		if !time.Now().Before(t.due()) && !t.beat(ctx) {
 			return true
 		}
 		t.plan()
@@ -161,82 +154,46 @@ func (t *term) run(ctx context.Context) (ended bool) {
 
 // interval returns the time to the next beat, with random variation.
 func (t *term) interval() time.Duration {
-	return time.Duration(float64(t.n.times.beat) * (0.9 + 0.2*rand.Float64()))
+	return time.Duration(float64(t.n.roster.interval()) * (0.9 + 0.2*rand.Float64()))
 }
 
-// due returns when the next beat is due. A requested beat is due at the requested time, but at
-// least times.gap after the last beat. While beats fail, requests are ignored.
+// due returns when the next beat is due. It may be requested, or a member may have to be taken for
+// dead, before t.next, but not within times.gap after the last beat, nor while beats fail.
 func (t *term) due() time.Time {
 	at := t.next
-	if wish := t.n.stand.wished(); !t.failed && !wish.IsZero() && wish.Before(at) {
-		at = wish
-		if soonest := t.last.Add(t.n.times.gap); at.Before(soonest) {
-			at = soonest
-		}
+	if t.failed {
+		return at
+	}
+	if wish := t.n.stand.wished(); !wish.IsZero() {
+		at = earlier(at, wish)
+	}
+	at = earlier(at, t.n.roster.nextEnd(t.id))
+	if soonest := t.last.Add(t.n.times.gap); at.Before(soonest) {
+		return soonest
 	}
 	return at
 }
 
-// looks returns when to look next. If another node has requested a look, it is due at the
-// requested time, but at least times.gap after the last look.
-func (t *term) looks() time.Time {
-	at := t.n.roster.nextLook(t.id)
-	if call := t.n.stand.calledAt(); !call.IsZero() && call.Before(at) {
-		at = call
-		if soonest := t.n.roster.lastArrival().Add(t.n.times.gap); at.Before(soonest) {
-			at = soonest
-		}
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
 	}
-	if t.look.After(at) {
-		return t.look
-	}
-	return at
+	return a
 }
 
 func (t *term) wake() time.Time {
-	at := t.due()
-	if look := t.looks(); look.Before(at) {
-		at = look
+	if t.retry.IsZero() {
+		return t.due()
 	}
-	if !t.retry.IsZero() && t.retry.Before(at) {
-		at = t.retry
-	}
-	return at
+	return earlier(t.due(), t.retry)
 }
 
-// turn looks and sends a beat if they are due. It reports false if the term has ended.
-func (t *term) turn(ctx context.Context) bool {
-	n := t.n
-	if now := time.Now(); !now.Before(t.looks()) && now.Before(t.due()) {
-		called := !n.stand.calledAt().IsZero()
-		n.stand.looking()
-		st, err := n.look(ctx)
-		if err != nil {
-			n.roster.failed()
-			t.look = time.Now().Add(n.times.beat)
-		} else {
-			t.look = time.Time{}
-			n.note(st, now)
-			t.soon(called)
-		}
-	}
-	if time.Now().Before(t.due()) {
-		return true
-	}
-	return t.beat(ctx)
-}
-
-// soon requests a beat now if the beat may bring this node parts or grants, or may end the terms
-// of dead members. If another node requested a look (called), soon also requests a beat that
-// gives up a surplus of a budget.
-func (t *term) soon(called bool) {
+// soon requests a beat now if the beat may bring this node parts, or may end the terms of dead
+// members.
+func (t *term) soon() {
 	v := t.n.roster.view(t.id)
 	own := t.n.Parts()
-	switch {
-	case v.missing, len(v.suspects) > 0, !t.busy && v.free > 0 && own.Len() < v.want:
-		t.n.stand.ask(0)
-	case called && t.n.grants.above(t.n.cfg.Host.Budgets(), v.says),
-		time.Now().After(t.nextShort) && t.n.grants.short(t.n.cfg.Host.Budgets(), v.says):
+	if len(v.suspects) > 0 || !t.busy && v.free > 0 && own.Len() < v.want {
 		t.n.stand.ask(0)
 	}
 }
@@ -276,13 +233,11 @@ func (t *term) done(o outcome) {
 		return
 	}
 	t.again.Reset()
-	switch o.kind {
-	case take:
+	if o.kind == take {
 		t.taken = t.taken.Minus(o.parts)
-		t.soon(false)
-	case give:
+	} else {
 		t.hosted, t.giving = t.hosted.Minus(o.parts), fleet.Set{}
 		t.n.stand.gave(o.parts)
-		t.n.stand.ask(0)
 	}
+	t.n.stand.ask(0) // to give the parts back, or to tell what this node demands with those it took
 }
