@@ -11,7 +11,9 @@ import (
 // beat sends a beat and handles the answer. It reports false if the term has ended.
 func (t *term) beat(ctx context.Context) bool {
 	n := t.n
-	n.stand.sending() // a request from now on is for the next beat
+	n.stand.beat <- struct{}{}
+	defer func() { <-n.stand.beat }()
+	n.stand.sending()
 	v := n.roster.view(t.id)
 	budgets := n.cfg.Host.Budgets()
 	lost := n.tail.found.Load()
@@ -32,11 +34,11 @@ func (t *term) beat(ctx context.Context) bool {
 		n.stand.end()
 		return false
 	}
-	n.stand.sent(st, b.Give, sent.Add(n.times.lease-n.times.margin), err)
 	if err != nil {
 		t.missed(ctx, err)
 		return true
 	}
+	n.stand.answered(st, b.Give, sent.Add(n.times.lease-n.times.margin))
 	t.answered(b, st, sent, v)
 	n.tail.told.Store(lost)
 	return true

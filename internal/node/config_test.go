@@ -38,21 +38,11 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestOrderOfCalls(t *testing.T) {
+func TestAfterLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.end()
 		m := w.start("a")
-		pass(time.Millisecond)
-		if err := m.Join(t.Context()); err == nil {
-			t.Error("Join twice")
-		}
-		if err := m.Run(t.Context()); err == nil {
-			t.Error("Run twice")
-		}
-		if err := m.Leave(t.Context()); err == nil {
-			t.Error("Leave while it runs")
-		}
 		w.until(lease, "all is polled", w.covered)
 		last := m.Fence()
 		m.leave()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -21,7 +20,8 @@ type Config struct {
 	Logger  *slog.Logger // by default nothing is logged
 }
 
-// Node is the membership of one engine. Every method is safe for concurrent use.
+// Node is the membership of one engine. Join, Run and Leave are called once, in this order; the
+// other methods are safe for concurrent use.
 type Node struct {
 	cfg    Config
 	times  times
@@ -31,8 +31,7 @@ type Node struct {
 	work   *worker
 	out    *outgoing
 	tail   tail
-	used   atomic.Bool // set by Join
-	epoch  uint64      // the last one passed to Host.Epoch
+	epoch  uint64 // the last one passed to Host.Epoch
 }
 
 // times are the durations that follow from the lease.
@@ -80,9 +79,6 @@ func New(cfg Config) (*Node, error) {
 // Join begins the term, without parts. It retries for at most one lease until the store accepts
 // the call. If a member has the same name, Join ends that member's term.
 func (n *Node) Join(ctx context.Context) error {
-	if n.used.Swap(true) {
-		return errors.New("node: Join called twice")
-	}
 	ctx, cancel := context.WithTimeout(ctx, n.times.lease)
 	defer cancel()
 	if st, err := n.look(ctx); err == nil {
@@ -98,7 +94,6 @@ func (n *Node) Join(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			n.used.Store(false) // it may be called again
 			return fmt.Errorf("node: joining the fleet: %w", err)
 		case <-time.After(pause.NextBackOff()):
 		}
@@ -108,10 +103,6 @@ func (n *Node) Join(ctx context.Context) error {
 // Run sends beats, and takes and gives parts. It returns nil when ctx ends. Call Leave soon
 // afterwards, because no beats are sent between Run and Leave.
 func (n *Node) Run(ctx context.Context) error {
-	if !n.stand.start() {
-		return errors.New("node: Run is to be called once, after Join")
-	}
-	defer n.stand.stop()
 	var others sync.WaitGroup
 	defer others.Wait()
 	others.Go(func() { n.receive(ctx) })
@@ -134,10 +125,6 @@ func (n *Node) Run(ctx context.Context) error {
 // when ctx ends, work for the parts may still go on. Then Leave does not end the term, and the
 // lease runs out.
 func (n *Node) Leave(ctx context.Context) error {
-	if !n.stand.leave() {
-		return errors.New("node: Leave is to be called once, when Run has returned")
-	}
-	defer n.stand.stop()
 	if !n.stand.isJoined() {
 		return nil
 	}

@@ -12,69 +12,19 @@ import (
 // standing is the state of the node's own term, shared by all its goroutines.
 type standing struct {
 	mu     sync.Mutex
-	phase  phase
 	joined bool // a term has begun and, as far as is known, not ended
 	fence  fleet.Fence
 	parts  fleet.Set     // parts that the Host has, or will take
 	given  fleet.Set     // parts that the Host has given and the store has not got back yet
 	trust  time.Time     // the term is trusted until then
-	begun  uint64        // number of beats begun
-	ended  uint64        // number of beats that have ended
-	turn   chan struct{} // closed when a beat ends
 	wish   time.Time     // when a beat is requested; zero for none
 	beats  batch.Bell    // wakes the loop of beats
 	trusts batch.Bell    // wakes watch
+	beat   chan struct{} // has a value while a beat is under way
 }
-
-// phase tells whether Run or Leave is running or has returned.
-type phase int
-
-const (
-	idle phase = iota
-	running
-	stopped
-	leaving
-	over
-)
 
 func newStanding() *standing {
-	return &standing{turn: make(chan struct{}), beats: batch.NewBell(), trusts: batch.NewBell()}
-}
-
-func (s *standing) start() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.phase != idle || s.fence.IsZero() {
-		return false
-	}
-	s.phase = running
-	return true
-}
-
-func (s *standing) leave() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.phase == running || s.phase == leaving || s.phase == over {
-		return false
-	}
-	s.phase = leaving
-	return true
-}
-
-// stop ends the phase, and wakes the callers that wait for a beat.
-func (s *standing) stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.phase++; s.phase > over {
-		s.phase = over
-	}
-	s.next()
-}
-
-// next wakes the callers that wait for a beat. The caller holds the mutex.
-func (s *standing) next() {
-	close(s.turn)
-	s.turn = make(chan struct{})
+	return &standing{beats: batch.NewBell(), trusts: batch.NewBell(), beat: make(chan struct{}, 1)}
 }
 
 // begin notes that a term has begun.
@@ -83,7 +33,6 @@ func (s *standing) begin(f fleet.Fence, trust time.Time) {
 	defer s.mu.Unlock()
 	s.joined, s.fence, s.trust, s.wish = true, f, trust, time.Time{}
 	s.parts, s.given = fleet.Set{}, fleet.Set{}
-	s.next()
 	s.trusts.Ring()
 }
 
@@ -92,7 +41,6 @@ func (s *standing) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.joined, s.trust = false, time.Time{}
-	s.next()
 	s.trusts.Ring()
 }
 
@@ -103,25 +51,21 @@ func (s *standing) drop() {
 	s.parts, s.given = fleet.Set{}, fleet.Set{}
 }
 
+// sending notes that a beat begins: a request from now on is for the next one.
 func (s *standing) sending() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begun++
 	s.wish = time.Time{}
 }
 
-// sent notes that a beat has ended. If err is nil, the store has got back the parts in given, and
-// the answer st replaces the fence and the parts.
-func (s *standing) sent(st fleet.State, given fleet.Set, trust time.Time, err error) {
+// answered notes the answer to a beat: it replaces the fence and the parts, and the store has got
+// back the parts in given.
+func (s *standing) answered(st fleet.State, given fleet.Set, trust time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = s.begun
-	if err == nil {
-		s.given = s.given.Minus(given)
-		s.fence, s.parts, s.trust = st.Fence, st.Own, trust
-		s.trusts.Ring()
-	}
-	s.next()
+	s.given = s.given.Minus(given)
+	s.fence, s.parts, s.trust = st.Fence, st.Own, trust
+	s.trusts.Ring()
 }
 
 // gave notes that the Host has given some parts.
@@ -160,10 +104,6 @@ func (s *standing) isJoined() bool {
 func (s *standing) ask(in time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.askLocked(in)
-}
-
-func (s *standing) askLocked(in time.Duration) {
 	if at := time.Now().Add(in); s.wish.IsZero() || at.Before(s.wish) {
 		s.wish = at
 		s.beats.Ring()
@@ -183,43 +123,17 @@ func (s *standing) trusted() time.Duration {
 	return time.Until(s.trust)
 }
 
-// moved is Node.Moved.
-func (s *standing) moved(ctx context.Context, was fleet.Fence) (fleet.Fence, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	need, asked := s.begun, false // a beat under way may change the fence
-	for {
-		switch {
-		case !s.joined || s.fence.Term != was.Term || s.phase != running && s.phase != leaving:
-			return s.fence, false
-		case s.fence.Generation > was.Generation:
-			return s.fence, true
-		case s.ended < need:
-		case asked:
-			return s.fence, false
-		default: // the answer of an earlier beat was lost, or the term was ended
-			need, asked = s.begun+1, true
-			s.askLocked(0)
-		}
-		turn := s.turn
-		s.mu.Unlock()
-		select {
-		case <-turn:
-		case <-ctx.Done():
-		}
-		s.mu.Lock()
-		if ctx.Err() != nil {
-			return s.fence, false
-		}
-	}
-}
-
 // Moved is called after the store has refused a commit with the fence "was" (ErrFenced). It waits
-// until the beat under way has ended. If the fence is still the same, it waits for another beat.
-// It returns the present fence. If that is a later fence of the same term, it reports true: the
-// caller can repeat the commit with it.
+// until the beat under way has ended, and returns the present fence. If that is a later fence of the
+// same term, it reports true: the caller can repeat the commit with it.
 func (n *Node) Moved(ctx context.Context, was fleet.Fence) (fleet.Fence, bool) {
-	return n.stand.moved(ctx, was)
+	select {
+	case n.stand.beat <- struct{}{}:
+		<-n.stand.beat
+	case <-ctx.Done():
+	}
+	now := n.Fence()
+	return now, now.Term == was.Term && now.Generation > was.Generation
 }
 
 // watch calls Host.Hold(true) when the term is no longer trusted, and Hold(false) when it is
