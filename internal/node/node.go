@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
+
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -28,7 +30,6 @@ type Node struct {
 	stand  *standing
 	roster *roster
 	grants *grants
-	work   *worker
 	out    *outgoing
 	tail   tail
 	epoch  uint64 // the last one passed to Host.Epoch
@@ -72,7 +73,6 @@ func New(cfg Config) (*Node, error) {
 	n := &Node{cfg: cfg, times: timesOf(cfg.Node.Lease), stand: newStanding(), grants: &grants{now: map[string]float64{}},
 		out: newOutgoing()}
 	n.roster = newRoster(cfg.Node, n.times)
-	n.work = newWorker(n)
 	return n, nil
 }
 
@@ -86,18 +86,25 @@ func (n *Node) Join(ctx context.Context) error {
 			n.cfg.Logger.Warn("a node of this name is in the fleet: joining ends its term", "node", m.Node.Name, "term", m.Term)
 		}
 	}
-	pause := n.pause()
-	for {
-		err := n.begin(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("node: joining the fleet: %w", err)
-		case <-time.After(pause.NextBackOff()):
-		}
+	if err := n.again(ctx, func() error { return n.begin(ctx) }); err != nil {
+		return fmt.Errorf("node: joining the fleet: %w", err)
 	}
+	return nil
+}
+
+// again calls f until it succeeds or returns a backoff.Permanent error, or until ctx ends. It
+// returns the last error of f.
+func (n *Node) again(ctx context.Context, f func() error) (err error) {
+	if backoff.Retry(func() error { err = f(); return err }, backoff.WithContext(n.pause(), ctx)) == nil {
+		return nil
+	}
+	return err
+}
+
+// pause returns a backoff for calls that are tried again.
+func (n *Node) pause() *backoff.ExponentialBackOff {
+	return backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),
+		backoff.WithMaxInterval(n.times.lease/8), backoff.WithMaxElapsedTime(0))
 }
 
 // Run sends beats, and takes and gives parts. It returns nil when ctx ends. Call Leave soon
@@ -128,36 +135,27 @@ func (n *Node) Leave(ctx context.Context) error {
 	if !n.stand.isJoined() {
 		return nil
 	}
-	pause := n.pause()
-	for {
+	err := n.again(ctx, func() error {
 		err := n.giveAll(ctx)
-		if err == nil {
-			break
-		}
 		if errors.Is(err, fleet.ErrFenced) {
-			n.cfg.Host.Lost()
-			n.stand.drop()
-			return nil
+			return backoff.Permanent(err)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("node: leaving the fleet: %w", err)
-		case <-time.After(pause.NextBackOff()):
-		}
+		return err
+	})
+	if errors.Is(err, fleet.ErrFenced) {
+		n.cfg.Host.Lost()
+		n.stand.drop()
+		return nil
 	}
-	n.stand.end()
-	n.grants.reset(n.cfg.Host) // other nodes may have the grants from now on
-	pause.Reset()
-	for {
-		err := n.call(ctx, func(ctx context.Context) error { return n.cfg.Members.Leave(ctx, n.Fence()) })
-		if err == nil {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("node: leaving the fleet: %w", err)
-		case <-time.After(pause.NextBackOff()):
-		}
+	if err == nil {
+		n.stand.end()
+		n.grants.reset(n.cfg.Host) // other nodes may have the grants from now on
+		err = n.again(ctx, func() error {
+			return n.call(ctx, func(ctx context.Context) error { return n.cfg.Members.Leave(ctx, n.Fence()) })
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("node: leaving the fleet: %w", err)
 	}
 	n.Send(fleet.Signal{Kind: fleet.SignalMembers})
 	n.out.flush(ctx, n)

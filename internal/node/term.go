@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +18,8 @@ type term struct {
 	n  *Node
 	id string
 
-	busy   bool      // the Host takes or gives parts
+	busy   bool // the Host takes or gives parts
+	ended  chan outcome
 	hosted fleet.Set // parts that the Host has, or has been asked to take
 	taken  fleet.Set // parts that the store has assigned and the Host has not begun yet
 	giving fleet.Set // parts that the Host has been asked to give
@@ -41,7 +41,7 @@ func (t *tail) tell() { t.found.Add(1) }
 var errTaken = errors.New("node: the store has taken parts that were not given")
 
 func newTerm(n *Node) *term {
-	t := &term{n: n, id: n.Fence().Term, pause: n.pause(), again: n.pause(), last: time.Now().Add(-n.times.gap)}
+	t := &term{n: n, id: n.Fence().Term, pause: n.pause(), again: n.pause(), ended: make(chan outcome, 1), last: time.Now().Add(-n.times.gap)}
 	t.next = time.Now().Add(t.interval())
 	return t
 }
@@ -57,7 +57,6 @@ func (n *Node) begin(ctx context.Context) error {
 		return err
 	}
 	n.roster.note(st, sent)
-	n.work.reset()
 	n.grants.reset(n.cfg.Host)
 	n.epoch = st.Epoch
 	n.cfg.Host.Epoch(st.Epoch)
@@ -120,17 +119,13 @@ func (n *Node) compare(st fleet.State) {
 func (t *term) run(ctx context.Context) (ended bool) {
 	t.next = time.Now()
 	inner, cancel := context.WithCancel(ctx)
-	var working sync.WaitGroup
-	working.Go(func() { t.n.work.run(inner) })
 	defer func() {
 		cancel()
-		working.Wait()
-		select {
-		case o := <-t.n.work.done:
-			if !ended { // Leave must not give again what the Host has just given
-				t.done(o)
-			}
-		default:
+		if !t.busy {
+			return
+		}
+		if o := <-t.ended; !ended { // Leave must not give again what the Host has just given
+			t.done(o)
 		}
 	}()
 	timer := time.NewTimer(0)
@@ -139,12 +134,12 @@ func (t *term) run(ctx context.Context) (ended bool) {
 		if !time.Now().Before(t.due()) && !t.beat(ctx) {
 			return true
 		}
-		t.plan()
+		t.plan(inner)
 		timer.Reset(time.Until(t.wake()))
 		select {
 		case <-timer.C:
 		case <-t.n.stand.beats:
-		case o := <-t.n.work.done:
+		case o := <-t.ended:
 			t.done(o)
 		case <-ctx.Done():
 		}
@@ -200,28 +195,38 @@ func (t *term) soon() {
 
 // plan starts the next task of the Host if the Host is idle: to take parts that the store has
 // assigned, or to give parts beyond the share.
-func (t *term) plan() {
+func (t *term) plan(ctx context.Context) {
 	if t.busy || time.Now().Before(t.retry) {
 		return
 	}
 	t.retry = time.Time{}
-	switch none := (fleet.Set{}); {
+	none := fleet.Set{}
+	if above := t.hosted.Len() - t.n.roster.view(t.id).want; above > 0 && t.giving == none && t.n.stand.untold() == none {
+		t.giving = t.hosted.First(min(above, atOnce))
+	}
+	switch {
 	case t.taken != none:
 		t.hosted = t.hosted.Plus(t.taken)
-		t.start(task{take, t.hosted, t.taken})
+		t.start(ctx, task{"take", t.hosted, t.taken}, t.n.cfg.Host.Take)
 	case t.giving != none:
-		t.start(task{give, t.hosted.Minus(t.giving), t.giving})
-	case t.n.stand.untold() == none:
-		if above := t.hosted.Len() - t.n.roster.view(t.id).want; above > 0 {
-			t.giving = t.hosted.First(min(above, atOnce))
-			t.start(task{give, t.hosted.Minus(t.giving), t.giving})
-		}
+		t.start(ctx, task{"give", t.hosted.Minus(t.giving), t.giving}, t.n.cfg.Host.Give)
 	}
 }
 
-func (t *term) start(what task) {
+// task is a call of the Host that may take long.
+type task struct {
+	kind       string // "take" or "give"
+	own, parts fleet.Set
+}
+
+type outcome struct {
+	task
+	err error
+}
+
+func (t *term) start(ctx context.Context, what task, do func(ctx context.Context, own, parts fleet.Set) error) {
 	t.busy = true
-	t.n.work.tasks <- what
+	go func() { t.ended <- outcome{what, do(ctx, what.own, what.parts)} }()
 }
 
 // done handles the result of a task of the Host.
@@ -233,7 +238,7 @@ func (t *term) done(o outcome) {
 		return
 	}
 	t.again.Reset()
-	if o.kind == take {
+	if o.kind == "take" {
 		t.taken = t.taken.Minus(o.parts)
 	} else {
 		t.hosted, t.giving = t.hosted.Minus(o.parts), fleet.Set{}
