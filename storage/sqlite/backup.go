@@ -20,8 +20,9 @@ import (
 // own epoch: see deliver.Log.
 //
 // When Backup returns nil, the copy is complete and synced to the disk. After an error there is no
-// file at path, unless it existed before: then the error is fs.ErrExist. A process that is killed
-// during Backup leaves a file that may be removed. Its name begins with path and ends in .partial.
+// file at path, unless it existed before: then the error is fs.ErrExist. Nothing else may create a
+// file at path during the call. A process that is killed during Backup leaves a file that may be
+// removed. Its name begins with path and ends in .partial.
 //
 // To restore a backup, stop all processes that use the store. Remove its file and the files next to
 // it that end in -wal and -shm. Then copy the backup to the place of the file. If an old -wal file
@@ -34,7 +35,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.cut, cancel)()
-	err = backup(inner, path, s.path, s.file)
+	err = backup(inner, path, s.path)
 	if err != nil && ctx.Err() == nil && s.cut.Err() != nil {
 		return ErrClosed
 	}
@@ -48,19 +49,14 @@ func BackupFile(ctx context.Context, file, path string) error {
 	if err != nil {
 		return wrap(err)
 	}
-	if _, err := os.Stat(from); err != nil { // inspect would make it
-		return wrap(err)
-	}
-	entered, err := inUse.enter(from, func() error { return inspect(ctx, from) })
-	if err != nil {
+	if _, err := sizeOf(from); err != nil {
 		return fmt.Errorf("%w: %s", err, file)
 	}
-	defer inUse.leave(entered)
-	return backup(ctx, path, from, entered)
+	return backup(ctx, path, from)
 }
 
 // backup copies the file at from to a new file at path.
-func backup(ctx context.Context, path, from string, file *file) error {
+func backup(ctx context.Context, path, from string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -76,38 +72,18 @@ func backup(ctx context.Context, path, from string, file *file) error {
 	if err := createFile(partial); err != nil {
 		return err
 	}
-	defer os.Remove(partial) // the name only: after a success the file also has its final name
-	if err := copyTo(ctx, partial, from, file); err != nil {
+	defer os.Remove(partial) // fails after a success
+	if err := copyTo(ctx, partial, from); err != nil {
 		return err
 	}
 	if err := newEpoch(ctx, partial); err != nil {
 		return wrap(err)
 	}
-	if err := syncFile(partial); err != nil {
+	if err := os.Rename(partial, path); err != nil {
 		return wrap(err)
 	}
-	if err := giveName(partial, path); err != nil {
-		return fmt.Errorf("sqlite: backup to %q: %w", path, err)
-	}
-	return nil
-}
-
-// giveName renames a file and syncs the directory. It returns an error if the new name is taken.
-func giveName(from, to string) error {
-	err := os.Link(from, to)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return fs.ErrExist
-	case err != nil: // a file system without hard links: take the name with an empty file, then replace that
-		if err := createFile(to); err != nil {
-			return err
-		}
-		if err := os.Rename(from, to); err != nil {
-			return errors.Join(err, os.Remove(to))
-		}
-	}
-	if err := syncDir(filepath.Dir(to)); err != nil {
-		return errors.Join(err, os.Remove(to))
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return errors.Join(wrap(err), os.Remove(path))
 	}
 	return nil
 }
@@ -125,14 +101,17 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// copyTo copies the file at from to the empty file at path. It opens a new connection, because the
+// copyTo copies the store at from to the empty file at path. It opens a new connection, because the
 // connections for reads refuse every write.
-func copyTo(ctx context.Context, path, from string, file *file) error {
-	db, err := connect(from, file, 1)
+func copyTo(ctx context.Context, path, from string) error {
+	db, err := connect(from, 1)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if err := checkFile(ctx, db); err != nil {
+		return fmt.Errorf("%w: %s", err, from)
+	}
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -143,7 +122,7 @@ func copyTo(ctx context.Context, path, from string, file *file) error {
 }
 
 // newEpoch gives the copy at path a new epoch, because the copy and the original will give the same
-// numbers to different events.
+// numbers to different events. Its transaction syncs the whole file.
 func newEpoch(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"rw"}, "_pragma": {"journal_mode(MEMORY)"}}))
 	if err != nil {
@@ -152,12 +131,4 @@ func newEpoch(ctx context.Context, path string) error {
 	epoch := randv2.Int64N(1<<53-1) + 1 // 53 bits, because clients read it from JSON
 	_, err = db.ExecContext(ctx, `UPDATE totals SET epoch = ?`, epoch)
 	return errors.Join(err, db.Close())
-}
-
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

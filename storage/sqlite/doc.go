@@ -45,11 +45,11 @@
 // # Open
 //
 // Open creates the file with mode 0600. It refuses a file that is not a store (ErrForeign), is
-// damaged (ErrCorrupt), or has the schema of another version (ErrVersion), and does not change it.
+// damaged (ErrCorrupt), or has the schema of another version (ErrVersion), and writes nothing to it.
+// As always when a file is opened, SQLite moves into it what a file next to it that ends in -wal has.
 //
-// If a file was not closed, Open checks the tables of records, values, balances and reservations. A
-// call that finds damage in another table returns ErrCorrupt. Only the log has checksums: changed
-// bytes within a text or body are not noticed.
+// Open does not look for damage in tables. A call that finds some returns ErrCorrupt. Only the log
+// has checksums: changed bytes within a text or body are not noticed.
 //
 // # Other processes
 //
@@ -67,11 +67,10 @@
 //
 // Copy a store in use with Store.Backup, or with BackupFile. cp is safe only while the store is
 // closed, because the file ending in -wal has the most recent writes. A copy has its own epoch: see
-// deliver.Log. If a file is moved or replaced while it is open, new connections to it are refused.
+// deliver.Log. Do not move or replace a file while it is open.
 //
-// The file ending in -wal grows to 32 MiB, or to the size of one transaction. It grows further only
-// during a long read. Then writes wait for the read, up to 100 ms every 16 MiB, and Options.Logger
-// gets a warning.
+// The file ending in -wal has some 4 MiB, or the size of one transaction. It grows during a long
+// read, and is cut to 32 MiB at most by a write after the read.
 //
 // Endpoint secrets are stored as they were given. Anyone who can read the file or a backup can read
 // them.

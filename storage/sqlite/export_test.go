@@ -23,9 +23,6 @@ func (s *Store) EraseSome(ctx context.Context, owner string) (more bool, err err
 	return more, err
 }
 
-// Inspect is what Open does first, before SQLite opens the file.
-var Inspect = inspect
-
 // SetSynchronous sets when files opened from now on are synced, "FULL" or "OFF",
 // and returns what undoes it. Tests that call it do not run in parallel.
 func SetSynchronous(mode string) (undo func()) {
@@ -97,14 +94,6 @@ func (s *Store) FailHalfWay(ctx context.Context) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.execRows(`INSERT OR FAIL INTO settled (event, settled_at) VALUES {rows}`, 2, []any{71, never, 72, never, 71, never, 73, never})
 	})
-}
-
-// Reconnect makes the writer use a new connection from its next call on. No other
-// call may be under way.
-func (s *Store) Reconnect(ctx context.Context) error {
-	err := s.write(ctx, func(*tx) error { return nil })
-	s.w.disconnect()
-	return err
 }
 
 // ReadOnWriter reads records as List, Scan, Get and Find do, on the connection of Plans.

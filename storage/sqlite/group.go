@@ -4,39 +4,30 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	driver "modernc.org/sqlite"
-	result "modernc.org/sqlite/lib"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// begin starts a transaction.
+// begin starts a transaction. It waits up to busyTimeout for other connections that write.
 func (w *writer) begin() (*tx, error) {
 	if err := w.connect(); err != nil {
 		return nil, err
 	}
 	t := &tx{conn: w.conn, stmts: w.stmts}
-	if err := w.lock(t); err != nil {
-		w.disconnect() // after any error the next group gets a new connection
-		return nil, err
+	s, err := t.prepare("BEGIN IMMEDIATE")
+	if err == nil {
+		_, err = s.ExecContext(w.ctx) // the end of the context ends the wait
 	}
-	return t, nil
-}
-
-// askEvery is the interval at which a connection asks again for a lock that another connection has.
-// SQLite does not queue connections that wait.
-const askEvery = time.Millisecond
-
-// lock begins a transaction. It waits up to w.patience for other connections that write.
-func (w *writer) lock(t *tx) error {
-	for left := w.patience; ; left -= askEvery {
-		err := t.exec("BEGIN IMMEDIATE") // takes askEvery when it is refused
-		if !hasCode(err, result.SQLITE_BUSY) || w.ctx.Err() != nil || left <= 0 {
-			return err
-		}
+	switch {
+	case err == nil:
+		return t, nil
+	case w.ctx.Err() != nil:
+		err = ErrClosed
 	}
+	w.disconnect() // after any error the next group gets a new connection
+	return nil, wrap(err)
 }
 
 // commit runs a group's jobs in the transaction t and commits it. Each job but the first has a

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -28,9 +29,10 @@ const (
 // one of 4 KiB has room for two, and a quarter of it is wasted. The data for undoing a call stays
 // in memory, because it is no larger than the call's writes. The cache has 16 MiB. SQLite copies
 // the log into the file every 4 MiB (500 pages), and writes wait for that. Copying more at a time
-// would save little, because most pages are new.
+// would save little, because most pages are new. The log grows only while a long read uses it; the
+// first transaction after that begins again at its start, and cuts it to 32 MiB.
 var writerPragmas = []string{
-	fmt.Sprintf("journal_size_limit(%d)", logLimit),
+	"journal_size_limit(33554432)",
 	"page_size(8192)", "temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(500)",
 }
 
@@ -40,7 +42,7 @@ var synchronous = "FULL"
 
 // Open opens the store in the file at path. If the file is missing or empty, Open creates a store
 // that only its owner can read. The directory must exist. Open refuses other files with ErrForeign,
-// ErrCorrupt or ErrVersion, and does not change them. While another Store has the file open, Open
+// ErrCorrupt or ErrVersion, and writes nothing to them. While another Store has the file open, Open
 // waits until ctx ends. The end of ctx does not affect the opened store.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := openStore(ctx, path, opts.withDefaults())
@@ -54,48 +56,63 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if path, err = realPath(path); err != nil {
 		return nil, wrap(err)
 	}
-	file, err := inUse.enter(path, func() error { return inspect(ctx, path) })
-	if err != nil {
+	if err := makeFile(path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, file: file, opts: opts}
+	s := &Store{path: path, opts: opts}
+	s.cut, s.cutNow = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.disconnect())
 		}
 	}()
-	if !opts.Admin {
-		if s.hold, err = takeHold(ctx, path, opts.Logger); err != nil {
-			return nil, err
-		}
-	}
-	s.cut, s.cutNow = context.WithCancel(context.Background())
-	if s.writes, err = connect(path, file, 1, append([]string{"synchronous(" + synchronous + ")"}, writerPragmas...)...); err != nil {
+	if s.writes, err = connect(path, 1, append([]string{"synchronous(" + synchronous + ")"}, writerPragmas...)...); err != nil {
 		return nil, err
 	}
 	// Keep no idle connection. When the writer drops a broken connection, it must not get it again.
 	s.writes.SetMaxIdleConns(-1)
-	if s.reads, err = connect(path, file, readers, "query_only(1)"); err != nil {
+	if s.reads, err = connect(path, readers, "query_only(1)"); err != nil {
 		return nil, err
 	}
-	if s.searches, err = connect(path, file, readers, "query_only(1)"); err != nil {
+	if s.searches, err = connect(path, readers, "query_only(1)"); err != nil {
 		return nil, err
 	}
 	conn, err := s.writes.Conn(ctx)
 	if err != nil {
 		return nil, wrap(err)
 	}
-	err = waitTurn(ctx, conn, func() error { return prepareFile(ctx, conn) })
-	if err == nil {
-		err = setTimeout(ctx, conn, askEvery)
-	}
-	if err != nil {
+	if err = s.prepare(ctx, conn); err != nil {
 		conn.Close()
-		return nil, wrap(err)
+		return nil, err
 	}
-	s.w = newWriter(s.writes, conn, path, s.opts.Logger, retention{opts: s.opts})
+	s.w = newWriter(s.writes, conn, s.opts.Logger, retention{opts: s.opts})
 	go s.w.run()
 	return s, nil
+}
+
+// prepare refuses a foreign file, waits until no other Store has the file, and creates the schema in
+// an empty one.
+func (s *Store) prepare(ctx context.Context, conn *sql.Conn) (err error) {
+	if err := checkFile(ctx, conn); err != nil && err != errEmpty {
+		return err
+	}
+	if !s.opts.Admin {
+		if s.hold, err = takeHold(ctx, s.path, s.opts.Logger); err != nil {
+			return err
+		}
+	}
+	if err := makeSchema(ctx, conn); err != nil {
+		return wrap(err)
+	}
+	crashpoint.Hit("sqlite.schema.committed")
+	var mode string
+	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+		return wrap(err)
+	}
+	if mode != "wal" {
+		return fmt.Errorf("sqlite: journal mode %q is not allowed: want a file system that can do wal", mode)
+	}
+	return nil
 }
 
 // realPath resolves symbolic links, because SQLite puts its other files next to the file, not next
@@ -112,42 +129,62 @@ func realPath(path string) (string, error) {
 	return to, err
 }
 
-// waitTurn calls do, and repeats that for up to busyTimeout while another program has the file
-// locked. Unlike SQLite's own wait, it stops when the context ends.
-func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
-	if err := setTimeout(ctx, conn, 0); err != nil {
+// makeFile creates an empty file if there is none.
+func makeFile(path string) error {
+	if err := createFile(path); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	const pause = 5 * time.Millisecond
-	for left := busyTimeout; ; left -= pause {
-		err := do()
-		if left <= 0 || !hasCode(err, result.SQLITE_BUSY) {
-			return errors.Join(err, setTimeout(ctx, conn, busyTimeout))
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
+	size, err := sizeOf(path)
+	if err == nil && size == 0 {
+		err = wrap(os.Chmod(path, 0o600)) // the mode that createFile sets
 	}
-}
-
-// setTimeout sets how long a connection waits for the locks of other connections.
-func setTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) error {
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds()))
 	return err
 }
 
+// sizeOf returns the size of a file. It refuses a directory.
+func sizeOf(path string) (int64, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return 0, wrap(err)
+	case !info.Mode().IsRegular():
+		return 0, fmt.Errorf("%w: no regular file", ErrForeign)
+	}
+	return info.Size(), nil
+}
+
+// errEmpty is the error of checkFile for a file without a schema.
+var errEmpty = fmt.Errorf("%w: it is empty", ErrForeign)
+
+// checkFile refuses a file that is not a store of this version.
+func checkFile(ctx context.Context, conn interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}) error {
+	var id, version, tables int
+	err := conn.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`).Scan(&id, &version, &tables)
+	switch {
+	case err != nil:
+		return wrap(err)
+	case id == 0 && version == 0 && tables == 0:
+		return errEmpty
+	case id != applicationID:
+		return fmt.Errorf("%w: application id %#x, want %#x", ErrForeign, id, applicationID)
+	case version != schemaVersion:
+		return fmt.Errorf("%w: schema version %d, want %d: use the version that wrote the file, or move it away, and a new one is made in its place", ErrVersion, version, schemaVersion)
+	}
+	return nil
+}
+
 // connect returns a pool of connections to the file. The pool opens them when they are needed.
-func connect(path string, file *file, size int, pragmas ...string) (*sql.DB, error) {
-	c, err := driver.NewConnector(address(path, url.Values{
+func connect(path string, size int, pragmas ...string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", address(path, url.Values{
 		"mode":    {"rw"}, // only Open creates the file
 		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, pragmas...),
 	}))
 	if err != nil {
 		return nil, wrap(err)
 	}
-	db := sql.OpenDB(connector{c, path, file})
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	return db, nil
@@ -162,24 +199,6 @@ func address(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// prepareFile creates the schema, then turns on write-ahead logging. This order puts the
-// application id and the version into the file, not the log, because inspect reads them without
-// SQLite.
-func prepareFile(ctx context.Context, conn *sql.Conn) error {
-	if err := makeSchema(ctx, conn); err != nil {
-		return err
-	}
-	crashpoint.Hit("sqlite.schema.committed")
-	var mode string
-	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
-		return err
-	}
-	if mode != "wal" {
-		return fmt.Errorf("journal mode %q is not allowed: want a file system that can do wal", mode)
-	}
-	return nil
-}
-
 // makeSchema creates the schema in an empty file.
 func makeSchema(ctx context.Context, conn *sql.Conn) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
@@ -190,15 +209,10 @@ func makeSchema(ctx context.Context, conn *sql.Conn) (err error) {
 			conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 	}()
-	var version int
-	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	if version != 0 {
-		if err := checkVersion(version); err != nil {
-			return err
+	if err := checkFile(ctx, conn); err != errEmpty {
+		if err == nil {
+			_, err = conn.ExecContext(ctx, "COMMIT") // nothing was written
 		}
-		_, err := conn.ExecContext(ctx, "COMMIT") // nothing was written
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, schema+views); err != nil {
@@ -209,14 +223,17 @@ func makeSchema(ctx context.Context, conn *sql.Conn) (err error) {
 	return err
 }
 
-// wrap adds the package's name to an error. It also wraps ErrCorrupt if the error means damage.
+// wrap adds the package's name to an error. It also wraps ErrForeign or ErrCorrupt if that is what
+// SQLite means.
 func wrap(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrVersion), errors.Is(err, ErrCorrupt):
+	case errors.Is(err, ErrForeign), errors.Is(err, ErrVersion), errors.Is(err, ErrCorrupt):
 		return err
-	case hasCode(err, result.SQLITE_CORRUPT, result.SQLITE_NOTADB):
+	case hasCode(err, result.SQLITE_NOTADB):
+		return fmt.Errorf("%w: %w", ErrForeign, err)
+	case hasCode(err, result.SQLITE_CORRUPT):
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return fmt.Errorf("sqlite: %w", err)
@@ -229,9 +246,15 @@ func hasCode(err error, codes ...int) bool {
 	return errors.As(err, &e) && slices.Contains(codes, e.Code()&0xff)
 }
 
+// creating makes the Opens of a process wait until createFile has closed the new file: that releases
+// all POSIX locks that the process has on it, also SQLite's (https://sqlite.org/howtocorrupt.html).
+var creating sync.Mutex
+
 // createFile creates an empty file that only its owner can read, because the store contains
 // secrets. SQLite gives its other files the same mode.
 func createFile(path string) error {
+	creating.Lock()
+	defer creating.Unlock()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return wrap(err)

@@ -55,8 +55,8 @@ type Options struct {
 	// time.Now.
 	Now func() time.Time
 	// Logger gets a message when Open waits for another Store, when writes begin to fail and
-	// when they work again, when old records cannot be removed, and when the log cannot be
-	// emptied. Its handler must not call the store. By default nothing is logged.
+	// when they work again, and when old records cannot be removed. Its handler must not call the
+	// store. By default nothing is logged.
 	Logger *slog.Logger
 }
 

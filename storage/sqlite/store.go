@@ -18,7 +18,6 @@ var (
 // Store is a storage.Store in a file. It is safe for concurrent use.
 type Store struct {
 	path     string
-	file     *file
 	opts     Options
 	hold     *sql.DB // its connection holds the lock on the file; nil with Options.Admin
 	w        *writer
@@ -64,7 +63,6 @@ func (s *Store) disconnect() (err error) {
 			err = errors.Join(err, wrap(db.Close()))
 		}
 	}
-	inUse.leave(s.file)
 	return err
 }
 

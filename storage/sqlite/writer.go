@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"log/slog"
 	"sync/atomic"
-	"time"
 )
 
 // maxGroup is the maximum number of calls that share a transaction. It limits how long the first of
@@ -20,7 +19,6 @@ const maxQueued = 1024
 // for others to arrive.
 type writer struct {
 	db        *sql.DB
-	path      string // of the file
 	logger    *slog.Logger
 	retention retention
 
@@ -30,13 +28,9 @@ type writer struct {
 	done  chan struct{} // closed when run returns
 
 	// The fields below are used by run's goroutine only.
-	patience time.Duration // how long to wait for a lock that another program has
-	conn     *sql.Conn     // nil until it is needed, and after an error
-	stmts    map[statement]*sql.Stmt
-	failing  bool // the last write failed
-
-	logBound int64 // size of the log in bytes at which to empty it
-	blocked  bool  // reads prevented the last attempt to empty it
+	conn    *sql.Conn // nil until it is needed, and after an error
+	stmts   map[statement]*sql.Stmt
+	failing bool // the last write failed
 }
 
 // job is a call that waits for its transaction.
@@ -48,11 +42,11 @@ type job struct {
 	done  chan struct{}
 }
 
-// newWriter returns a writer that uses conn, a connection of db to the file at path.
-func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, r retention) *writer {
+// newWriter returns a writer that uses conn, a connection of db.
+func newWriter(db *sql.DB, conn *sql.Conn, logger *slog.Logger, r retention) *writer {
 	w := &writer{
-		db: db, path: path, logger: logger, retention: r, patience: busyTimeout,
-		queue: make(chan *job, maxQueued), done: make(chan struct{}), logBound: logLimit,
+		db: db, logger: logger, retention: r,
+		queue: make(chan *job, maxQueued), done: make(chan struct{}),
 	}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	w.use(conn)
@@ -133,15 +127,9 @@ func (w *writer) runGroup(g *group) {
 	t, err := w.begin()
 	if err == nil {
 		err = guard(func() error { return w.commit(t, g) })
-	} else {
-		for w.join(g) { // they need not wait as long
-		}
 	}
 	w.report(g.jobs, err)
 	finish(g.jobs, err)
-	if err == nil {
-		w.shorten()
-	}
 }
 
 // connect takes a connection if there is none.
@@ -151,10 +139,6 @@ func (w *writer) connect() error {
 	}
 	conn, err := w.db.Conn(context.Background())
 	if err != nil {
-		return wrap(err)
-	}
-	if err := setTimeout(context.Background(), conn, askEvery); err != nil {
-		conn.Close()
 		return wrap(err)
 	}
 	w.use(conn)
