@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -18,14 +17,11 @@ const claimReach = 1024
 func claimable(t *tx, r *deliver.ClaimRequest) (ns []int64, err error) {
 	now, limit := nanos(r.Now), max(r.Limit, 0) // to SQLite, a negative limit means none
 	if len(r.Skip) == 0 {
-		return numbers(t, `SELECT n FROM deliveries WHERE due_at <= ? ORDER BY due_at, n LIMIT ?`, now, limit)
+		return column[int64](t, `SELECT n FROM deliveries WHERE due_at <= ? ORDER BY due_at, n LIMIT ?`, now, limit)
 	}
-	skip, err := listJSON(r.Skip)
-	if err != nil {
-		return nil, err
-	}
+	skip := jsonColumn{r.Skip}
 	reach := min(limit, claimReach) + claimReach
-	ns, err = numbers(t, `SELECT n FROM (SELECT n, due_at, endpoint_id FROM deliveries WHERE due_at <= ?1 ORDER BY due_at, n LIMIT ?3)
+	ns, err = column[int64](t, `SELECT n FROM (SELECT n, due_at, endpoint_id FROM deliveries WHERE due_at <= ?1 ORDER BY due_at, n LIMIT ?3)
 		WHERE endpoint_id NOT IN (SELECT value FROM json_each(?4)) ORDER BY due_at, n LIMIT ?2`, now, limit, reach, skip)
 	if err != nil || len(ns) == limit {
 		return ns, err
@@ -34,18 +30,7 @@ func claimable(t *tx, r *deliver.ClaimRequest) (ns []int64, err error) {
 	if err != nil || !more {
 		return ns, err
 	}
-	return numbers(t, claimLanes, now, limit, skip)
-}
-
-// numbers returns the first column of a query's rows.
-func numbers(a querier, query string, args ...any) (ns []int64, err error) {
-	err = each(a, query, args, func(rows *sql.Rows) error {
-		var n int64
-		err := rows.Scan(&n)
-		ns = append(ns, n)
-		return wrap(err)
-	})
-	return ns, err
+	return column[int64](t, claimLanes, now, limit, skip)
 }
 
 // claimLanes selects up to ?2 deliveries due at ?1, earliest due first. It does not read the

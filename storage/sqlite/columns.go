@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -67,9 +68,18 @@ func readable(column string) string {
 		"printf('.%%03dZ', %[1]s / 1000000 %% 1000) END", column)
 }
 
-// jsonColumn is a destination for a column of JSON. It decodes the JSON into the value that to
-// points to; NULL leaves that unchanged.
-type jsonColumn struct{ to any }
+// jsonColumn is a value that is stored as JSON, or passed to json_each: NULL for an empty list. As a
+// destination for a column it has a pointer to the value, which NULL leaves unchanged.
+type jsonColumn struct{ value any }
+
+// Value implements driver.Valuer.
+func (c jsonColumn) Value() (driver.Value, error) {
+	doc, err := json.Marshal(c.value)
+	if text := string(doc); err == nil && text != "null" && text != "[]" {
+		return text, nil
+	}
+	return nil, err
+}
 
 // Scan implements sql.Scanner.
 func (c jsonColumn) Scan(v any) error {
@@ -77,16 +87,7 @@ func (c jsonColumn) Scan(v any) error {
 	case nil:
 		return nil
 	case string:
-		return json.Unmarshal([]byte(v), c.to)
+		return json.Unmarshal([]byte(v), c.value)
 	}
 	return fmt.Errorf("sqlite: a document stored as %T: want text", v)
-}
-
-// listJSON encodes a list for jsonColumn or json_each. It returns NULL for an empty list.
-func listJSON[T any](list []T) (any, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	doc, err := json.Marshal(list)
-	return string(doc), wrap(err)
 }

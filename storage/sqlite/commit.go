@@ -147,11 +147,7 @@ func (c *commit) batch(b *detect.Batch) error {
 	c.out = append(c.out, outcome{seqs: make([]uint64, len(b.Events))})
 	out := &c.out[len(c.out)-1]
 	if b.Cursor != nil {
-		gaps, err := listJSON(b.Cursor.Gaps)
-		if err != nil {
-			return err
-		}
-		c.cursors = append(c.cursors, b.Cursor.Target, optional(b.Cursor.Since), b.Cursor.UserID, gaps, b.Cursor.Position)
+		c.cursors = append(c.cursors, b.Cursor.Target, optional(b.Cursor.Since), b.Cursor.UserID, jsonColumn{b.Cursor.Gaps}, b.Cursor.Position)
 	}
 	for i := range b.Events {
 		crashpoint.Hit("sqlite.commit.batch")
@@ -181,13 +177,11 @@ func (c *commit) batch(b *detect.Batch) error {
 }
 
 // event records a new event and makes its deliveries.
-func (c *commit) event(ev *deliver.Event, b *detect.Batch, out *outcome) (err error) {
+func (c *commit) event(ev *deliver.Event, b *detect.Batch, out *outcome) error {
 	c.lastSeq[ev.Source.Owner]++
 	c.newest++
 	ev.Seq, ev.CommittedAt = c.lastSeq[ev.Source.Owner], c.now
-	if c.events, err = eventValues(c.events, c.newest, ev); err != nil {
-		return err
-	}
+	c.events = eventValues(c.events, c.newest, ev)
 	to := receivers(c.bound[boundTo(ev)], ev.Handlers)
 	if len(to) > maxDeliveries {
 		return fmt.Errorf("sqlite: event with %d deliveries is not allowed: want at most %d", len(to), maxDeliveries)

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql"
 	"math"
 	"time"
 
@@ -106,13 +105,7 @@ func (l *ledgerTx) addTotal(src billing.Source, amount billing.Credits) error {
 
 // expire gives back the reservations that have expired.
 func (l *ledgerTx) expire() error {
-	var ids []string
-	err := each(l, `SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at`, []any{nanos(l.now)}, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return wrap(err)
-	})
+	ids, err := column[string](l, `SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at`, nanos(l.now))
 	for i := 0; i < len(ids) && err == nil; i++ {
 		_, err = l.resolve(ids[i], givenBack)
 	}

@@ -36,12 +36,8 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (sto
 	for len(targets) > 0 {
 		step := targets[:min(len(targets), eraseStep)]
 		targets = targets[len(step):]
-		list, err := listJSON(step)
-		if err != nil {
-			return all, err
-		}
-		err = s.write(ctx, func(t *tx) error {
-			n, err := t.change(`DELETE FROM cursors WHERE target IN (SELECT value FROM json_each(?))`, list)
+		err := s.write(ctx, func(t *tx) error {
+			n, err := t.change(`DELETE FROM cursors WHERE target IN (SELECT value FROM json_each(?))`, jsonColumn{step})
 			all.Cursors += int(n)
 			return err
 		})
@@ -110,7 +106,7 @@ func eraseRecords(t *tx, owner string, e *storage.Erased) (left bool, err error)
 // eraseEvents removes some of an owner's events without remembering their ids. left means that
 // there may be others.
 func eraseEvents(t *tx, owner string, e *storage.Erased) (left bool, err error) {
-	list, err := numbers(t, `SELECT n FROM events WHERE owner = ? LIMIT ?`, owner, eraseEventStep)
+	list, err := column[int64](t, `SELECT n FROM events WHERE owner = ? LIMIT ?`, owner, eraseEventStep)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}

@@ -20,34 +20,30 @@ const (
 )
 
 // eventValues appends a row of table events to values.
-func eventValues(values []any, n int64, ev *deliver.Event) ([]any, error) {
-	handlers, err := listJSON(ev.Handlers)
+func eventValues(values []any, n int64, ev *deliver.Event) []any {
 	return append(values, n, ev.ID, ev.Source.Owner, int64(ev.Seq), string(ev.Source.Kind), ev.Source.ID, ev.Source.Name,
 		ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL, ev.Platform,
 		optional(ev.PublishedAt), optional(ev.EarliestAt), optional(ev.RequestedAt), optional(ev.FetchedAt), optional(ev.DetectedAt),
-		nanos(ev.CommittedAt), int64(ev.Latency), handlers, ev.Body, withoutCase(ev.AuthorUsername)), err
+		nanos(ev.CommittedAt), int64(ev.Latency), jsonColumn{ev.Handlers}, ev.Body, withoutCase(ev.AuthorUsername))
 }
 
-func scanEvent(rows *sql.Rows) (n int64, ev *deliver.Event, err error) {
-	ev = new(deliver.Event)
-	err = rows.Scan(&n, &ev.ID, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID, &ev.Source.Name,
+func scanEvent(rows *sql.Rows, n *int64, ev *deliver.Event) error {
+	return rows.Scan(n, &ev.ID, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID, &ev.Source.Name,
 		&ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL, &ev.Platform,
 		timeColumn{&ev.PublishedAt}, timeColumn{&ev.EarliestAt}, timeColumn{&ev.RequestedAt}, timeColumn{&ev.FetchedAt}, timeColumn{&ev.DetectedAt},
 		timeColumn{&ev.CommittedAt}, (*int64)(&ev.Latency), jsonColumn{&ev.Handlers}, &ev.Body)
-	return n, ev, wrap(err)
 }
 
 // readEvents reads the events with these numbers. It returns ErrCorrupt if one is missing.
 func readEvents(a querier, ns map[int64]bool) (map[int64]*deliver.Event, error) {
-	list, err := listJSON(slices.Collect(maps.Keys(ns)))
-	if err != nil {
-		return nil, err
-	}
 	events := make(map[int64]*deliver.Event, len(ns))
-	err = each(a, `SELECT `+eventColumns+` FROM events WHERE n IN (SELECT value FROM json_each(?))`, []any{list}, func(rows *sql.Rows) error {
-		n, ev, err := scanEvent(rows)
+	list := jsonColumn{slices.Collect(maps.Keys(ns))}
+	err := each(a, `SELECT `+eventColumns+` FROM events WHERE n IN (SELECT value FROM json_each(?))`, []any{list}, func(rows *sql.Rows) error {
+		var n int64
+		ev := new(deliver.Event)
+		err := scanEvent(rows, &n, ev)
 		events[n] = ev
-		return err
+		return wrap(err)
 	})
 	if err == nil && len(events) < len(ns) {
 		err = fmt.Errorf("%w: %d events are missing", ErrCorrupt, len(ns)-len(events))
@@ -83,9 +79,8 @@ func (d *deliveryRow) event() int64 { return d.n >> placeBits }
 const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.attempts, d.uncounted, d.waited, d.endpoint_deleted`
 
 // scanDelivery reads all fields of a delivery except Event and CreatedAt.
-func scanDelivery(rows *sql.Rows) (d deliveryRow, err error) {
-	err = rows.Scan(&d.n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Attempts, &d.Uncounted, (*int64)(&d.Waited), &d.EndpointDeleted)
-	return d, wrap(err)
+func scanDelivery(rows *sql.Rows, d *deliveryRow) error {
+	return rows.Scan(&d.n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Attempts, &d.Uncounted, (*int64)(&d.Waited), &d.EndpointDeleted)
 }
 
 // addEvents sets the Event of each delivery. Deliveries of the same event share one Event.

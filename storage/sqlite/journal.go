@@ -43,22 +43,13 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 }
 
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
-	list, err := listJSON(targets)
-	if err != nil {
-		return nil, err
-	}
 	var found []detect.Cursor
-	err = j.s.read(ctx, func(r *snapshot) error {
-		return each(r, `SELECT target, since, user_id, gaps, position FROM cursors WHERE target IN (SELECT value FROM json_each(?))`,
-			[]any{list}, func(rows *sql.Rows) error {
-				var c detect.Cursor
-				err := rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, jsonColumn{&c.Gaps}, &c.Position)
-				found = append(found, c)
-				return wrap(err)
+	err := j.s.read(ctx, func(r *snapshot) (err error) {
+		found, err = all(r, `SELECT target, since, user_id, gaps, position FROM cursors WHERE target IN (SELECT value FROM json_each(?))`,
+			[]any{jsonColumn{targets}}, func(rows *sql.Rows, c *detect.Cursor) error {
+				return rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, jsonColumn{&c.Gaps}, &c.Position)
 			})
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return found, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -136,29 +135,25 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		behind, shown, offset = " AND n "+beyond(q.Asc)+" ?", []any{n}, 0
 	}
 	page := billing.EntryPage{Entries: []billing.Entry{}}
-	var rows []int64
+	var ns []int64
 	err := l.s.search(ctx, func(r *snapshot) error {
 		if !q.NoTotal {
 			if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 				return err
 			}
 		}
+		// Read one more row than a page has, to see whether another page follows.
 		err := each(r, `SELECT n, id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`+
-			from+behind+` ORDER BY n `+order+` LIMIT ? OFFSET ?`, append(append(args, shown...), limit, offset), func(found *sql.Rows) error {
+			from+behind+` ORDER BY n `+order+` LIMIT ? OFFSET ?`, append(append(args, shown...), limit+1, offset), func(found *sql.Rows) error {
 			var n int64
 			var e billing.Entry
 			err := found.Scan(&n, &e.ID, &e.Owner, &e.Kind, &e.Amount, &e.Balance, timeColumn{&e.At},
 				&e.SourceID, &e.SourceName, &e.Endpoint, &e.NumAccounts, &e.TierLabel, &e.Rate)
-			page.Entries, rows = append(page.Entries, e), append(rows, n)
+			page.Entries, ns = append(page.Entries, e), append(ns, n)
 			return wrap(err)
 		})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		last := rows[len(rows)-1]
-		more, err := one(r, `SELECT 1`+from+` AND n `+beyond(q.Asc)+` ? LIMIT 1`, append(args, last))
-		if more {
-			page.Next = strconv.FormatInt(last, 10)
+		if n := int(limit); len(ns) > n {
+			page.Entries, page.Next = page.Entries[:n], strconv.FormatInt(ns[n-1], 10)
 		}
 		return err
 	})
@@ -177,14 +172,10 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 	for i, src := range sources {
 		asked[i] = [3]string{hex.EncodeToString([]byte(src.Owner)), hex.EncodeToString([]byte(src.Kind)), hex.EncodeToString([]byte(src.ID))}
 	}
-	doc, err := json.Marshal(asked)
-	if err != nil {
-		return nil, wrap(err)
-	}
-	err = l.s.read(ctx, func(r *snapshot) error {
+	err := l.s.read(ctx, func(r *snapshot) error {
 		return each(r, `SELECT s.key, t.total FROM json_each(?) s CROSS JOIN source_totals t
 			ON t.owner = CAST(unhex(s.value ->> 0) AS TEXT) AND t.kind = CAST(unhex(s.value ->> 1) AS TEXT)
-			AND t.source_id = CAST(unhex(s.value ->> 2) AS TEXT)`, []any{string(doc)}, func(rows *sql.Rows) error {
+			AND t.source_id = CAST(unhex(s.value ->> 2) AS TEXT)`, []any{jsonColumn{asked}}, func(rows *sql.Rows) error {
 			var i int
 			var total billing.Credits
 			err := rows.Scan(&i, &total)

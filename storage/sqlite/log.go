@@ -100,13 +100,12 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		afterSeq = math.MaxInt64 // no event has a number above
 	}
 	var found []deliver.Event
-	err := l.s.read(ctx, func(r *snapshot) error {
-		return each(r, `SELECT `+eventColumns+` FROM events e WHERE e.owner = ?1 AND e.seq > ?3 AND `+retained("e.n", "?2")+` ORDER BY e.seq LIMIT ?4`,
-			[]any{owner, l.s.expired(), int64(afterSeq), max(limit, 0)}, func(rows *sql.Rows) error {
-				_, ev, err := scanEvent(rows)
-				found = append(found, *ev)
-				return err
+	err := l.s.read(ctx, func(r *snapshot) (err error) {
+		found, err = all(r, `SELECT `+eventColumns+` FROM events e WHERE e.owner = ?1 AND e.seq > ?3 AND `+retained("e.n", "?2")+` ORDER BY e.seq LIMIT ?4`,
+			[]any{owner, l.s.expired(), int64(afterSeq), max(limit, 0)}, func(rows *sql.Rows, ev *deliver.Event) error {
+				return scanEvent(rows, new(int64), ev)
 			})
+		return err
 	})
 	return found, err
 }
@@ -129,12 +128,7 @@ func beyond(asc bool) string {
 
 // entries reads deliveries with their attempts, and returns them with their numbers.
 func (r *snapshot) entries(from string, args []any) (entries []deliver.LogEntry, ns []int64, err error) {
-	var ds []deliveryRow
-	err = each(r, `SELECT `+deliveryColumns+from, args, func(found *sql.Rows) error {
-		d, err := scanDelivery(found)
-		ds = append(ds, d)
-		return err
-	})
+	ds, err := all(r, `SELECT `+deliveryColumns+from, args, scanDelivery)
 	if err == nil {
 		err = addEvents(r, ds)
 	}
@@ -148,12 +142,9 @@ func (r *snapshot) entries(from string, args []any) (entries []deliver.LogEntry,
 		if ds[i].Attempts == 0 {
 			continue
 		}
-		err := each(r, `SELECT attempt, at, duration, status_code, error, response_preview FROM attempts WHERE delivery = ? ORDER BY place`,
-			[]any{ds[i].n}, func(found *sql.Rows) error {
-				var a deliver.Attempt
-				err := found.Scan(&a.N, timeColumn{&a.At}, (*int64)(&a.Duration), &a.StatusCode, &a.Error, &a.ResponsePreview)
-				entries[i].Log = append(entries[i].Log, a)
-				return wrap(err)
+		entries[i].Log, err = all(r, `SELECT attempt, at, duration, status_code, error, response_preview FROM attempts WHERE delivery = ? ORDER BY place`,
+			[]any{ds[i].n}, func(rows *sql.Rows, a *deliver.Attempt) error {
+				return rows.Scan(&a.N, timeColumn{&a.At}, (*int64)(&a.Duration), &a.StatusCode, &a.Error, &a.ResponsePreview)
 			})
 		if err != nil {
 			return nil, nil, err

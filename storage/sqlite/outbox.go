@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -32,11 +31,8 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) (claimed []de
 // lease sets the due time of the deliveries with the numbers ns to until, and returns them in this
 // order.
 func lease(t *tx, ns []int64, until time.Time) ([]deliver.Delivery, error) {
-	list, err := listJSON(ns)
+	err := t.exec(`UPDATE deliveries SET due_at = ? WHERE n IN (SELECT value FROM json_each(?))`, nanos(until), jsonColumn{ns})
 	if err != nil {
-		return nil, err
-	}
-	if err := t.exec(`UPDATE deliveries SET due_at = ? WHERE n IN (SELECT value FROM json_each(?))`, nanos(until), list); err != nil {
 		return nil, err
 	}
 	crashpoint.Hit("sqlite.claim.leased")
@@ -45,27 +41,17 @@ func lease(t *tx, ns []int64, until time.Time) ([]deliver.Delivery, error) {
 
 // openDeliveries reads deliveries with their events, in the order of ns.
 func openDeliveries(t *tx, ns []int64) ([]deliver.Delivery, error) {
-	list, err := listJSON(ns)
-	if err != nil {
-		return nil, err
-	}
-	byNumber := make(map[int64]int, len(ns)) // indices in found
-	var found []deliveryRow
-	err = each(t, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.n IN (SELECT value FROM json_each(?))`, []any{list}, func(rows *sql.Rows) error {
-		d, err := scanDelivery(rows)
-		byNumber[d.n] = len(found)
-		found = append(found, d)
-		return err
-	})
+	found, err := all(t, `SELECT `+deliveryColumns+` FROM json_each(?) asked CROSS JOIN deliveries d ON d.n = asked.value ORDER BY asked.key`,
+		[]any{jsonColumn{ns}}, scanDelivery)
 	if err == nil {
 		err = addEvents(t, found)
 	}
 	if err != nil {
 		return nil, err
 	}
-	ds := make([]deliver.Delivery, len(ns))
-	for i, n := range ns {
-		ds[i] = found[byNumber[n]].Delivery
+	ds := make([]deliver.Delivery, len(found))
+	for i := range found {
+		ds[i] = found[i].Delivery
 	}
 	return ds, nil
 }

@@ -10,14 +10,14 @@ import (
 // recordStore implements record.Store. Apply is in record_apply.go.
 type recordStore struct{ s *Store }
 
-// recordColumns are the columns that scanRecord reads.
+// recordColumns are the columns of a record and its number.
 const recordColumns = `n, kind, id, owner, parent_kind, parent, coalesce(name, ''), coalesce(lookup, ''),
 	status, size, price, version, created_at, updated_at, note, data`
 
-func scanRecord(rows *sql.Rows) (n int64, r record.Record, err error) {
-	err = rows.Scan(&n, &r.Kind, &r.ID, &r.Owner, &r.Parent.Kind, &r.Parent.ID, &r.Name, &r.Lookup,
-		&r.Status, &r.Size, &r.Price, &r.Version, timeColumn{&r.CreatedAt}, timeColumn{&r.UpdatedAt}, &r.Note, &r.Data)
-	return n, r, wrap(err)
+// recordFields returns the destinations for these columns.
+func recordFields(n *int64, r *record.Record) []any {
+	return []any{n, &r.Kind, &r.ID, &r.Owner, &r.Parent.Kind, &r.Parent.ID, &r.Name, &r.Lookup,
+		&r.Status, &r.Size, &r.Price, &r.Version, timeColumn{&r.CreatedAt}, timeColumn{&r.UpdatedAt}, &r.Note, &r.Data}
 }
 
 // Conditions that at most one record meets.
@@ -44,11 +44,8 @@ func (rs recordStore) where(ctx context.Context, condition string, args ...any) 
 }
 
 func recordWhere(a querier, condition string, args ...any) (found record.Record, err error) {
-	err = each(a, `SELECT `+recordColumns+` FROM records WHERE `+condition, args, func(rows *sql.Rows) error {
-		_, found, err = scanRecord(rows)
-		return err
-	})
-	if err == nil && found.Kind == "" {
+	there, err := one(a, `SELECT `+recordColumns+` FROM records WHERE `+condition, args, recordFields(new(int64), &found)...)
+	if err == nil && !there {
 		err = record.ErrNotFound
 	}
 	return found, err
@@ -75,11 +72,8 @@ func listRecords(a querier, q *record.Query) (list []record.Record, total int, e
 	if !q.Parent.IsZero() {
 		order = ` ORDER BY +n` // to sort the few children is faster than to read all records of the owner in order
 	}
-	err = each(a, `SELECT `+recordColumns+` FROM records`+where+order+` LIMIT ? OFFSET ?`, append(args, q.Limit, max(q.Offset, 0)), func(rows *sql.Rows) error {
-		_, r, err := scanRecord(rows)
-		list = append(list, r)
-		return err
-	})
+	list, err = all(a, `SELECT `+recordColumns+` FROM records`+where+order+` LIMIT ? OFFSET ?`, append(args, q.Limit, max(q.Offset, 0)),
+		func(rows *sql.Rows, r *record.Record) error { return rows.Scan(recordFields(new(int64), r)...) })
 	return list, int(sum), err
 }
 
@@ -141,11 +135,8 @@ func (rs recordStore) Scan(ctx context.Context, k record.Kind, fn func(record.Re
 // scanRecords returns up to scanStep records with numbers above after, and the last one's number.
 func scanRecords(a querier, k record.Kind, after int64) (list []record.Record, last int64, err error) {
 	// With the index of kinds and ids each step would sort all records of the kind: + rules that out.
-	err = each(a, `SELECT `+recordColumns+` FROM records WHERE +kind = ? AND n > ? ORDER BY n LIMIT ?`, []any{string(k), after, scanStep}, func(rows *sql.Rows) error {
-		n, r, err := scanRecord(rows)
-		list, last = append(list, r), n
-		return err
-	})
+	list, err = all(a, `SELECT `+recordColumns+` FROM records WHERE +kind = ? AND n > ? ORDER BY n LIMIT ?`, []any{string(k), after, scanStep},
+		func(rows *sql.Rows, r *record.Record) error { return rows.Scan(recordFields(&last, r)...) })
 	return list, last, err
 }
 
@@ -158,12 +149,9 @@ func (rs recordStore) Since(ctx context.Context, after uint64, limit int) (list 
 		if after > last || after+1 < first {
 			return record.ErrTooOld
 		}
-		return each(r, `SELECT n, kind, id, owner FROM feed WHERE n > ? ORDER BY n LIMIT ?`, []any{int64(after), max(limit, 0)}, func(rows *sql.Rows) error {
-			var e record.Entry
-			err := rows.Scan(&e.N, &e.Kind, &e.ID, &e.Owner)
-			list = append(list, e)
-			return wrap(err)
-		})
+		list, err = all(r, `SELECT n, kind, id, owner FROM feed WHERE n > ? ORDER BY n LIMIT ?`, []any{int64(after), max(limit, 0)},
+			func(rows *sql.Rows, e *record.Entry) error { return rows.Scan(&e.N, &e.Kind, &e.ID, &e.Owner) })
+		return err
 	})
 	if err != nil {
 		return nil, last, err

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	result "modernc.org/sqlite/lib"
@@ -61,19 +62,14 @@ func (a *applying) refuseGone(c *record.Change) error {
 
 // refused has the owners that are refused, by record.OwnerID: see record.Gone. They are few at a
 // time.
-type refused map[string]bool
+type refused []string
 
-func (r refused) has(owner string) bool { return len(r) > 0 && r[record.OwnerID(owner)] }
+func (r refused) has(owner string) bool {
+	return len(r) > 0 && slices.Contains(r, record.OwnerID(owner))
+}
 
 func refusedOwners(a querier, now time.Time) (refused, error) {
-	list := make(refused)
-	err := each(a, `SELECT owner_id FROM gone WHERE until > ?`, []any{nanos(now)}, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		list[id] = true
-		return wrap(err)
-	})
-	return list, err
+	return column[string](a, `SELECT owner_id FROM gone WHERE until > ?`, nanos(now))
 }
 
 // expect returns an error unless the records are there, their owners' and of the versions.
@@ -100,13 +96,8 @@ func (a *applying) delete(c *record.Change) error {
 	}
 	for _, ref := range c.Delete {
 		for _, which := range []string{byKey, ofParent + ` AND owner = ?`} {
-			var deleted []record.Key
-			err := each(a, `DELETE FROM records WHERE `+which+` RETURNING kind, id`, []any{string(ref.Kind), ref.ID, ref.Owner}, func(rows *sql.Rows) error {
-				var k record.Key
-				err := rows.Scan(&k.Kind, &k.ID)
-				deleted = append(deleted, k)
-				return wrap(err)
-			})
+			deleted, err := all(a, `DELETE FROM records WHERE `+which+` RETURNING kind, id`, []any{string(ref.Kind), ref.ID, ref.Owner},
+				func(rows *sql.Rows, k *record.Key) error { return rows.Scan(&k.Kind, &k.ID) })
 			if err != nil {
 				return err
 			}

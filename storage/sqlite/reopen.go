@@ -15,12 +15,8 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if len(r.IDs) == 0 {
 			return nil
 		}
-		ids, err := listJSON(r.IDs)
-		if err != nil {
-			return err
-		}
-		err = each(t, `SELECT DISTINCT o.n, o.event FROM json_each(?1) asked CROSS JOIN deliveries o ON o.id = asked.value
-			JOIN events e ON e.n = o.event WHERE o.due_at IS NULL AND e.owner = ?2 AND `+retained("e.n", "?3"), []any{ids, r.Owner, o.s.expired()}, func(rows *sql.Rows) error {
+		err := each(t, `SELECT DISTINCT o.n, o.event FROM json_each(?1) asked CROSS JOIN deliveries o ON o.id = asked.value
+			JOIN events e ON e.n = o.event WHERE o.due_at IS NULL AND e.owner = ?2 AND `+retained("e.n", "?3"), []any{jsonColumn{r.IDs}, r.Owner, o.s.expired()}, func(rows *sql.Rows) error {
 			var n, event int64
 			err := rows.Scan(&n, &event)
 			ns, events = append(ns, n), append(events, event)
@@ -42,19 +38,11 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 
 // reopen makes final deliveries pending again.
 func reopen(t *tx, ns []int64, due int64) error {
-	list, err := listJSON(ns)
-	if err != nil {
-		return err
-	}
 	return t.exec(`UPDATE deliveries SET state = 'pending', due_at = ?1, uncounted = attempts, waited = 0, endpoint_deleted = 0
-		WHERE n IN (SELECT value FROM json_each(?2))`, due, list)
+		WHERE n IN (SELECT value FROM json_each(?2))`, due, jsonColumn{ns})
 }
 
 // unsettle marks events as having open deliveries again.
 func unsettle(t *tx, events []int64) error {
-	list, err := listJSON(events)
-	if err != nil {
-		return err
-	}
-	return t.exec(`DELETE FROM settled WHERE event IN (SELECT value FROM json_each(?))`, list)
+	return t.exec(`DELETE FROM settled WHERE event IN (SELECT value FROM json_each(?))`, jsonColumn{events})
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -44,20 +43,13 @@ func (rs replays) Get(ctx context.Context, owner, endpointID string) (r deliver.
 }
 
 func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deliver.Replay, error) {
-	due := []deliver.Replay{}
-	err := rs.s.read(ctx, func(sn *snapshot) error {
-		return each(sn, `SELECT record FROM replays WHERE due_at <= ? ORDER BY due_at, endpoint_id LIMIT ?`, []any{nanos(now), max(limit, 0)},
-			func(rows *sql.Rows) error {
-				var r deliver.Replay
-				err := rows.Scan(jsonColumn{&r})
-				due = append(due, r)
-				return wrap(err)
-			})
+	var due []deliver.Replay
+	err := rs.s.read(ctx, func(sn *snapshot) (err error) {
+		due, err = all(sn, `SELECT record FROM replays WHERE due_at <= ? ORDER BY due_at, endpoint_id LIMIT ?`, []any{nanos(now), max(limit, 0)},
+			func(rows *sql.Rows, r *deliver.Replay) error { return rows.Scan(jsonColumn{r}) })
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return due, nil
+	return due, err
 }
 
 // endpointStatus returns the status of an endpoint, or deliver.ErrEndpointNotFound.
@@ -75,13 +67,9 @@ func replayOf(a querier, endpointID string) (r deliver.Replay, found bool, err e
 }
 
 func keepReplay(t *tx, r *deliver.Replay) error {
-	doc, err := json.Marshal(r)
-	if err != nil {
-		return wrap(err)
-	}
 	var due any
 	if r.State == deliver.ReplayRunning {
 		due = nanos(r.Due)
 	}
-	return t.exec(`INSERT OR REPLACE INTO replays (endpoint_id, owner, due_at, record) VALUES (?, ?, ?, ?)`, r.EndpointID, r.Owner, due, string(doc))
+	return t.exec(`INSERT OR REPLACE INTO replays (endpoint_id, owner, due_at, record) VALUES (?, ?, ?, ?)`, r.EndpointID, r.Owner, due, jsonColumn{r})
 }

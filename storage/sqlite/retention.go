@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql"
 	"time"
 )
 
@@ -90,15 +89,14 @@ func (r *retention) removeEvents(t *tx, now time.Time, step int) error {
 	if _, err := one(t, `SELECT `+newestEvent+` - removed FROM totals`, nil, &stored); err != nil {
 		return err
 	}
-	events, err := firstSettled(t, nanos(now.Add(-r.opts.Retention)), stored-r.opts.MaxEvents, step)
+	// Of the first step settled events, those past their retention come first, and those too many.
+	events, err := column[int64](t, `SELECT event FROM settled ORDER BY settled_at, event
+		LIMIT min(?1, max(?2, (SELECT count(*) FROM (SELECT 1 FROM settled WHERE settled_at <= ?3 LIMIT ?1))))`,
+		step, stored-r.opts.MaxEvents, nanos(now.Add(-r.opts.Retention)))
 	if err != nil || len(events) == 0 {
 		return err
 	}
-	list, err := listJSON(events)
-	if err != nil {
-		return err
-	}
-	err = t.exec(`INSERT INTO removed_events (id, recorded_at) SELECT id, ?2 FROM events WHERE n IN (SELECT value FROM json_each(?1)) ORDER BY n`, list, nanos(now))
+	err = t.exec(`INSERT INTO removed_events (id, recorded_at) SELECT id, ?2 FROM events WHERE n IN (SELECT value FROM json_each(?1)) ORDER BY n`, jsonColumn{events}, nanos(now))
 	if err != nil {
 		return err
 	}
@@ -109,10 +107,6 @@ func (r *retention) removeEvents(t *tx, now time.Time, step int) error {
 // dropEvents removes events with their deliveries and attempts. It returns the numbers of
 // deliveries and attempts that it has removed.
 func dropEvents(t *tx, events []int64) (deliveries, attempts int, err error) {
-	list, err := listJSON(events)
-	if err != nil {
-		return 0, 0, err
-	}
 	var newest int
 	if _, err := one(t, `SELECT `+newestEvent, nil, &newest); err != nil {
 		return 0, 0, err
@@ -131,25 +125,11 @@ func dropEvents(t *tx, events []int64) (deliveries, attempts int, err error) {
 		{&none, `DELETE FROM settled WHERE event IN ` + old},
 		{&none, `DELETE FROM events WHERE n IN ` + old},
 	} {
-		n, err := t.change(change.query, list)
+		n, err := t.change(change.query, jsonColumn{events})
 		if err != nil {
 			return 0, 0, err
 		}
 		*change.count = int(n)
 	}
 	return deliveries, attempts, t.exec(`UPDATE totals SET newest = ?, removed = removed + ?`, newest, len(events))
-}
-
-// firstSettled looks at the first most events in the order in which they were settled. It returns
-// the first spare of these, and those settled at expired or earlier.
-func firstSettled(t *tx, expired int64, spare, most int) (events []int64, err error) {
-	err = each(t, `SELECT event, settled_at FROM settled ORDER BY settled_at, event LIMIT ?`, []any{most}, func(rows *sql.Rows) error {
-		var n, at int64
-		err := rows.Scan(&n, &at)
-		if at <= expired || len(events) < spare {
-			events = append(events, n)
-		}
-		return wrap(err)
-	})
-	return events, err
 }

@@ -64,7 +64,8 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 	byNumber := make(map[int64]*settled)
 	err := s.t.eachRows(`SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id IN (VALUES {rows}) AND (d.due_at IS NOT NULL OR d.endpoint_deleted)`,
 		1, ids, func(rows *sql.Rows) error {
-			d, err := scanDelivery(rows)
+			var d deliveryRow
+			err := scanDelivery(rows, &d)
 			if s.open[d.ID] == nil { // the same id may occur twice
 				s.open[d.ID] = &settled{deliveryRow: d, was: d.Delivery}
 				if d.Attempts > 0 {
@@ -72,7 +73,7 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 					byNumber[d.n] = s.open[d.ID]
 				}
 			}
-			return err
+			return wrap(err)
 		})
 	if err != nil {
 		return err

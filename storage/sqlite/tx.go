@@ -141,6 +141,22 @@ func one(a querier, query string, args []any, into ...any) (found bool, err erro
 	return found, err
 }
 
+// all reads every row of a query with scan.
+func all[T any](a querier, query string, args []any, scan func(*sql.Rows, *T) error) (list []T, err error) {
+	err = each(a, query, args, func(rows *sql.Rows) error {
+		var row T
+		err := scan(rows, &row)
+		list = append(list, row)
+		return wrap(err)
+	})
+	return list, err
+}
+
+// column returns the first column of a query's rows.
+func column[T any](a querier, query string, args ...any) ([]T, error) {
+	return all(a, query, args, func(rows *sql.Rows, value *T) error { return rows.Scan(value) })
+}
+
 // each calls f for every row of a query.
 func each(a querier, query string, args []any, f func(*sql.Rows) error) error {
 	return scanAll(f)(a.query(query, args...))
