@@ -27,19 +27,8 @@ import (
 // To restore a backup, stop all processes that use the store. Remove its file and the files next to
 // it that end in -wal and -shm. Then copy the backup to the place of the file. If an old -wal file
 // were still there, SQLite would apply it to the backup.
-func (s *Store) Backup(ctx context.Context, path string) (err error) {
-	if err := s.calling.enter(); err != nil {
-		return err
-	}
-	defer s.calling.leave()
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.cut, cancel)()
-	err = backup(inner, path, s.path)
-	if err != nil && ctx.Err() == nil && s.cut.Err() != nil {
-		return ErrClosed
-	}
-	return err
+func (s *Store) Backup(ctx context.Context, path string) error {
+	return s.during(ctx, func(ctx context.Context) error { return backup(ctx, path, s.path) })
 }
 
 // BackupFile does the same as Backup, for a file that another process may have open. It refuses the
@@ -113,9 +102,6 @@ func copyTo(ctx context.Context, path, from string) error {
 		return fmt.Errorf("%w: %s", err, from)
 	}
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		return wrap(err)
 	}
 	return nil

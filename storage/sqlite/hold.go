@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
-	"time"
 
 	result "modernc.org/sqlite/lib"
 )
@@ -14,9 +14,6 @@ import (
 // lockSuffix is the suffix of the lock file, which a Store locks while it is open. The file is an
 // empty database, because SQLite's locks work the same on all systems and end with the process.
 const lockSuffix = "-lock"
-
-// holdPause is the pause between two attempts of Open to get the lock.
-const holdPause = 50 * time.Millisecond
 
 // takeHold locks the lock file of the store at path, and returns the connection that has the lock.
 // While another Store has the lock, takeHold waits until ctx ends, and logs once that it waits.
@@ -26,25 +23,19 @@ func takeHold(ctx context.Context, path string, logger *slog.Logger) (*sql.DB, e
 		return nil, wrap(err)
 	}
 	db.SetMaxOpenConns(1)
-	for waits := false; ; waits = true {
-		_, err := db.ExecContext(ctx, "BEGIN EXCLUSIVE")
-		if err == nil {
-			return db, nil
+	_, err = db.ExecContext(ctx, "BEGIN EXCLUSIVE")
+	if hasCode(err, result.SQLITE_BUSY) {
+		logger.Warn("sqlite: waiting until the process that has the file open ends", "file", path)
+		if _, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", math.MaxInt32)); err == nil {
+			_, err = db.ExecContext(ctx, "BEGIN EXCLUSIVE") // the end of the context ends the wait
 		}
-		if waits && ctx.Err() != nil {
-			db.Close()
-			return nil, fmt.Errorf("%w: %w", ErrInUse, ctx.Err())
-		}
-		if !hasCode(err, result.SQLITE_BUSY) {
-			db.Close()
-			return nil, wrap(err)
-		}
-		if !waits {
-			logger.Warn("sqlite: waiting until the process that has the file open ends", "file", path)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(holdPause):
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", ErrInUse, ctx.Err())
 		}
 	}
+	if err != nil {
+		db.Close()
+		return nil, wrap(err)
+	}
+	return db, nil
 }

@@ -229,7 +229,7 @@ func wrap(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrForeign), errors.Is(err, ErrVersion), errors.Is(err, ErrCorrupt):
+	case errors.Is(err, ErrForeign), errors.Is(err, ErrVersion), errors.Is(err, ErrCorrupt), errors.Is(err, ErrInUse), errors.Is(err, ErrClosed):
 		return err
 	case hasCode(err, result.SQLITE_NOTADB):
 		return fmt.Errorf("%w: %w", ErrForeign, err)

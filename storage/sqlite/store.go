@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/storage"
@@ -26,7 +27,8 @@ type Store struct {
 	searches *sql.DB // as many more, for slow queries
 	cut      context.Context
 	cutNow   context.CancelFunc // cancels cut, which ends the calls in progress
-	calling  gate               // counts the calls in progress
+	calling  sync.RWMutex       // calls in progress have it for reading; Close locks it for ever
+	closed   atomic.Bool
 }
 
 // Ports returns the store's ports.
@@ -38,11 +40,15 @@ func (s *Store) Ports() storage.Ports {
 // Close waits for the calls in progress and closes the file. Every later call returns ErrClosed,
 // including a second Close. If ctx ends first, reads and queued writes return ErrClosed. Close then
 // finishes the current transaction and returns ctx.Err().
-func (s *Store) Close(ctx context.Context) error {
-	idle, err := s.calling.shut()
-	if err != nil {
-		return err
+func (s *Store) Close(ctx context.Context) (err error) {
+	if !s.closed.CompareAndSwap(false, true) {
+		return ErrClosed
 	}
+	idle := make(chan struct{})
+	go func() {
+		s.calling.Lock() // no call begins from here on
+		close(idle)
+	}()
 	select {
 	case <-idle:
 	case <-ctx.Done():
@@ -68,10 +74,10 @@ func (s *Store) disconnect() (err error) {
 
 // write runs do in a transaction: see writer.write.
 func (s *Store) write(ctx context.Context, do func(*tx) error) error {
-	if err := s.calling.enter(); err != nil {
-		return err
+	if !s.calling.TryRLock() {
+		return ErrClosed
 	}
-	defer s.calling.leave()
+	defer s.calling.RUnlock()
 	return s.w.write(ctx, do)
 }
 
@@ -98,14 +104,19 @@ func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
 
 // show runs do on a snapshot from a pool.
 func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
-	if err := s.calling.enter(); err != nil {
-		return err
+	return s.during(ctx, func(ctx context.Context) error { return look(ctx, from, do) })
+}
+
+// during makes a call that ends when Close cuts the calls in progress.
+func (s *Store) during(ctx context.Context, call func(context.Context) error) error {
+	if !s.calling.TryRLock() {
+		return ErrClosed
 	}
-	defer s.calling.leave()
+	defer s.calling.RUnlock()
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.cut, cancel)()
-	err := look(inner, from, do)
+	err := call(inner)
 	switch {
 	case err == nil:
 		return nil
@@ -127,41 +138,6 @@ func look(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 		return err
 	}
 	return ctx.Err()
-}
-
-// gate counts the calls in progress until it is shut.
-type gate struct {
-	mu      sync.Mutex
-	closed  bool
-	callers sync.WaitGroup
-}
-
-func (g *gate) enter() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return ErrClosed
-	}
-	g.callers.Add(1)
-	return nil
-}
-
-func (g *gate) leave() { g.callers.Done() }
-
-// shut returns a channel that is closed when the last call has left.
-func (g *gate) shut() (idle <-chan struct{}, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return nil, ErrClosed
-	}
-	g.closed = true
-	left := make(chan struct{})
-	go func() {
-		g.callers.Wait()
-		close(left)
-	}()
-	return left, nil
 }
 
 // pageBounds converts a page number, counted from 1, and a page size to LIMIT and OFFSET. A zero

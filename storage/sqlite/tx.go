@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func (st statement) text() string {
 }
 
 // prepare returns the prepared statement for a query. It keeps all of them, because there are only
-// some dozens.
+// some dozens of queries, and some have up to 64 numbers of rows.
 func (t *tx) prepare(query string) (*sql.Stmt, error) { return t.prepareRows(statement{query: query}) }
 
 func (t *tx) prepareRows(key statement) (*sql.Stmt, error) {
@@ -53,23 +54,15 @@ const rowValues = "{rows}"
 const maxParams = 64
 
 // inRows runs a query for many rows of width values each. It passes several rows to a statement,
-// because a statement costs about as much as a row. The numbers of rows are powers of two, to keep
-// the number of prepared statements small.
+// because a statement costs about as much as a row.
 func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt, values []any) error) error {
-	n := 1
-	for n*2*width <= maxParams {
-		n *= 2
-	}
-	for ; len(values) > 0; n /= 2 {
-		for len(values) >= n*width {
-			s, err := t.prepareRows(statement{query, n, width})
-			if err != nil {
-				return wrap(err)
-			}
-			if err := run(s, values[:n*width]); err != nil {
-				return err
-			}
-			values = values[n*width:]
+	for some := range slices.Chunk(values, maxParams/width*width) {
+		s, err := t.prepareRows(statement{query, len(some) / width, width})
+		if err != nil {
+			return wrap(err)
+		}
+		if err := run(s, some); err != nil {
+			return err
 		}
 	}
 	return nil
