@@ -18,6 +18,7 @@ const replaySpan = 256
 type replayed struct {
 	seq   uint64
 	n     int64
+	id    string
 	kept  bool           // it is not past its retention
 	ours  bool           // it belongs to the replay's source
 	had   sql.NullInt64  // number of its delivery to the endpoint
@@ -102,13 +103,13 @@ var errEnough = errors.New("sqlite: enough rows")
 // eachReplayed calls look for the owner's next events, up to replaySpan, until it returns an error.
 // It reads a row only when the step needs it.
 func eachReplayed(t *tx, r *deliver.Replay, expired int64, look func(replayed) error) error {
-	return each(t, `SELECT e.seq, e.n, `+retained("e.n", "?2")+`, e.source_id = ?1, d.n, d.state,
+	return each(t, `SELECT e.seq, e.n, e.id, `+retained("e.n", "?2")+`, e.source_id = ?1, d.n, d.state,
 			(SELECT coalesce(max(p.n) + 1, e.n << `+fmt.Sprint(placeBits)+`) FROM deliveries p WHERE `+ofEvent("p.n", "e.n")+`)
 		FROM events e LEFT JOIN deliveries d ON `+ofEvent("d.n", "e.n")+` AND d.endpoint_id = ?6
 		WHERE e.owner = ?3 AND e.seq > ?4 AND e.seq <= ?5 ORDER BY e.seq LIMIT `+fmt.Sprint(replaySpan),
 		[]any{r.SourceID, expired, r.Owner, int64(r.Cursor), int64(r.Last), r.EndpointID}, func(rows *sql.Rows) error {
 			var e replayed
-			if err := rows.Scan(&e.seq, &e.n, &e.kept, &e.ours, &e.had, &e.state, &e.place); err != nil {
+			if err := rows.Scan(&e.seq, &e.n, &e.id, &e.kept, &e.ours, &e.had, &e.state, &e.place); err != nil {
 				return wrap(err)
 			}
 			return look(e)
@@ -118,28 +119,20 @@ func eachReplayed(t *tx, r *deliver.Replay, expired int64, look func(replayed) e
 // replay creates and reopens deliveries, stores the replay, and returns the deliveries in order
 // of their events.
 func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.Delivery, error) {
-	var ns, again, events []int64
-	created := make(map[int64]bool)
+	var ns, again []int64
+	var rows []any
 	for _, e := range create {
 		if e.place >= firstDelivery(e.n+1) {
 			return nil, fmt.Errorf("sqlite: event with more than %d deliveries is not allowed", maxDeliveries)
 		}
-		created[e.n] = true
-		events, ns = append(events, e.n), append(ns, e.place)
+		ns = append(ns, e.place)
+		rows = append(rows, e.place, deliver.DeliveryID(e.id, r.EndpointID), r.EndpointID, nanos(r.Due))
 	}
 	for _, e := range reopened {
-		events, again = append(events, e.n), append(again, e.had.Int64)
+		again = append(again, e.had.Int64)
 	}
-	if err := unsettle(t, events); err != nil {
+	if err := unsettle(t, ns); err != nil {
 		return nil, err
-	}
-	evs, err := readEvents(t, created)
-	if err != nil {
-		return nil, err
-	}
-	var rows []any
-	for _, e := range create {
-		rows = append(rows, e.place, deliver.DeliveryID(evs[e.n].ID, r.EndpointID), r.EndpointID, nanos(r.Due))
 	}
 	if err := t.execRows(`INSERT OR FAIL INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, rows); err != nil {
 		return nil, err
