@@ -99,10 +99,16 @@ func readSQLite(ctx context.Context, path string) (s state, err error) {
 	hooks := `'Hook', json_object('URL', coalesce(CAST(data AS TEXT) ->> 'WebhookURL', ''), 'ID', coalesce(CAST(data AS TEXT) ->> 'WebhookID', ''))`
 	for _, m := range query[struct {
 		watch
-		Status string
-	}](r, `SELECT json_object('ID', id, 'Owner', owner, 'Name', name, 'Status', status, 'Accounts', CAST(data AS TEXT) -> 'Accounts', `+hooks+`)
+		Status  string
+		Created time.Time
+	}](r, `SELECT json_object('ID', id, 'Owner', owner, 'Name', name, 'Status', status, 'Created', `+stamp("created_at")+`, 'Accounts', CAST(data AS TEXT) -> 'Accounts', `+hooks+`)
 		FROM records WHERE kind = 'monitor'`) {
 		m.Active = m.Status == "active"
+		for i := range m.Accounts {
+			if m.Accounts[i].Since.IsZero() { // not stored: watched since the monitor was made
+				m.Accounts[i].Since = m.Created
+			}
+		}
 		s.Monitors = append(s.Monitors, m.watch)
 	}
 	s.Rules = query[filterRule](r, `SELECT json_object('ID', id, 'Tag', name, `+hooks+`) FROM records WHERE kind = 'rule'`)
