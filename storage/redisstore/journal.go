@@ -43,17 +43,13 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 }
 
-// cursorChunk is the maximum number of cursors that a script reads.
+// cursorChunk is the maximum number of cursors that a script reads or removes.
 const cursorChunk = 1000
 
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
 	var found []detect.Cursor
 	for chunk := range slices.Chunk(targets, cursorChunk) {
-		args := []any{len(chunk)}
-		for _, target := range chunk {
-			args = append(args, "c"+target)
-		}
-		out, err := j.s.run(ctx, "journal_cursors", args...)
+		out, err := j.s.run(ctx, "journal_cursors", cursorFields(chunk)...)
 		if err != nil {
 			return nil, err
 		}
@@ -72,6 +68,15 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 		return nil, j.s.reach(ctx)
 	}
 	return found, nil
+}
+
+// cursorFields returns the fields of cursors in journal, their number first.
+func cursorFields(targets []string) []any {
+	args := []any{len(targets)}
+	for _, target := range targets {
+		args = append(args, "c"+target)
+	}
+	return args
 }
 
 // appendCursor appends the record of a cursor, without its target.

@@ -63,14 +63,14 @@ var scriptFiles = map[string]string{
 	"state_get":      "values state_get",
 	"state_swap":     "write lists gone values state_swap",
 
-	"erase_values":     "write values erase_values",
-	"erase_deliveries": "write settled queue delivery erase_deliveries",
-	"erase_events":     "write runs erase_events",
-	"erase_list":       "write erase_list",
-	"erase_ledger":     "write erase_ledger",
-	"erase_totals":     "write erase_totals",
-	"erase_holds":      "write erase_holds",
-	"erase_cursors":    "write erase_cursors",
+	"erase_values":     "write values erase erase_values",
+	"erase_deliveries": "write settled queue delivery erase erase_deliveries",
+	"erase_events":     "write runs erase erase_events",
+	"erase_list":       "write erase erase_list",
+	"erase_ledger":     "write erase erase_ledger",
+	"erase_totals":     "write erase erase_totals",
+	"erase_holds":      "write erase erase_holds",
+	"erase_cursors":    "write erase erase_cursors",
 }
 
 // script is a Lua script as it is sent to the server.

@@ -1,13 +1,10 @@
--- Removes the cursors of targets. Replies with the number of cursors removed.
-local given = answered()
-if given then return reply(given[1]) end
-
+-- Removes the cursors of targets, by their fields in journal.
 local fields, there = args(tonumber(arg())), 0
-for i, target in ipairs(fields) do fields[i] = 'c' .. target end
 for _, cursor in ipairs(get(K.journal, fields)) do
 	if cursor then there = there + 1 end
 end
+local told = { position(0), format('%d', there) }
 
-answer({ format('%d', there) })
+answer(told)
 many('HDEL', K.journal, fields)
-return reply(format('%d', there))
+return reply(unpack(told))

@@ -1,10 +1,6 @@
--- Removes up to limit deliveries of an owner's events, open or final. Replies with the number
--- of deliveries and of their attempts.
-local given = answered()
-if given then return reply(given[1], given[2]) end
-
-local owner, limit = arg(), arg()
-local members = call('ZRANGEBYLEX', K.log, '[' .. owner, '(' .. after(owner), 'LIMIT', '0', limit)
+-- Removes deliveries of the owner's events, open or final. Also replies with the number of their
+-- attempts.
+local members = call('ZRANGEBYLEX', K.log, '[' .. owner, '(' .. after(owner), 'LIMIT', '0', STEP)
 local ids, open, events, attempts = {}, {}, {}, 0
 for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end
 for i, value in ipairs(get(K.deliveries, ids)) do
@@ -18,7 +14,7 @@ for i, value in ipairs(get(K.deliveries, ids)) do
 		end
 	end
 end
-local told = { format('%d', #members), format('%d', attempts) }
+local told = { position(#members), format('%d', #members), format('%d', attempts) }
 
 answer(told)
 many('ZREM', K.queue, open)
@@ -27,4 +23,4 @@ many('HDEL', K.attempts, ids)
 many('HDEL', K.lives, events)
 many('ZREM', K.log, members)
 relink()
-return reply(told[1], told[2])
+return reply(unpack(told))

@@ -1,10 +1,5 @@
--- Looks at some of all open reservations, from a position of HSCAN on, and removes those of an
--- owner. Replies with the next position, 0 at the end, and the number removed.
-local given = answered()
-if given then return reply(given[1], given[2]) end
-
-local owner, from = arg(), arg()
-local found = call('HSCAN', K.holds, from, 'COUNT', '500')
+-- Removes the owner's open reservations.
+local found = call('HSCAN', K.holds, from, 'COUNT', LOOK)
 local ids, expiring = {}, {}
 for i = 1, #found[2], 2 do
 	local id, text = found[2][i], found[2][i + 1]
@@ -16,9 +11,9 @@ for i = 1, #found[2], 2 do
 		if at <= #text then insert(expiring, sub(text, at) .. id) end
 	end
 end
-local told = { found[1], format('%d', #ids) }
+local told = { found[1] ~= '0' and found[1] or '', format('%d', #ids) }
 
 answer(told)
 many('HDEL', K.holds, ids)
 many('ZREM', K.expiring, expiring)
-return reply(told[1], told[2])
+return reply(unpack(told))

@@ -1,13 +1,9 @@
--- Removes an owner's name from items of a list. It looks at the count items before the last
--- skip ones: positions are counted from the end, because retention removes items at the start.
--- A changed item keeps its place and time. When retention removes it, no data is removed with
--- it. Replies with the number of items looked at, and the number changed.
-local given = answered()
-if given then return reply(given[1], given[2]) end
-
-local owner, which, skip, count = arg(), arg(), tonumber(arg()), tonumber(arg())
+-- Removes the owner's name from items of a list. A position counts from the end of the list, because
+-- retention removes items at the start. A changed item keeps its place and time. When retention
+-- removes it, no data is removed with it.
+local which = arg()
 local key = ({ settled = K.settled, entryorder = K.entryorder, feed = K.feed })[which]
-local list = call('LRANGE', key, format('%d', -skip - count), format('%d', -skip - 1))
+local list = call('LRANGE', key, format('%d', -from - LOOK), format('%d', -from - 1))
 
 -- without returns item e without the owner's name, or nil if e does not contain it.
 local function without(e)
@@ -25,11 +21,11 @@ for i, e in ipairs(list) do
 	local is = without(e)
 	if is then
 		insert(changed, is)
-		insert(at, format('%d', i - #list - skip - 1))
+		insert(at, format('%d', i - #list - from - 1))
 	end
 end
-local told = { format('%d', #list), format('%d', #changed) }
+local told = { #list == LOOK and format('%d', from + LOOK) or '', format('%d', #changed) }
 
 answer(told)
 for i, is in ipairs(changed) do call('LSET', key, at[i], is) end
-return reply(told[1], told[2])
+return reply(unpack(told))

@@ -1,10 +1,7 @@
--- Removes up to limit of an owner's values with a ttl. Replies with the number removed.
-local given = answered()
-if given then return reply(given[1]) end
+-- Removes values with a ttl.
+local names = values_with('o' .. owner, 'o' .. owner, STEP)
+local told = { position(#names), format('%d', #names) }
 
-local owner, limit = arg(), arg()
-local names = values_with('o' .. owner, 'o' .. owner, limit)
-
-answer({ format('%d', #names) })
+answer(told)
 for _, name in ipairs(names) do remove_value(value_of(name)) end
-return reply(format('%d', #names))
+return reply(unpack(told))
