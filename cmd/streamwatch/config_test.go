@@ -340,7 +340,7 @@ func TestRefusalsOfLibraries(t *testing.T) {
 		"1 keys -owner a -db .":                                   `-db `,
 		"1 keys -owner a -db redis://" + old.Addr():               `-db redis://127.0.0.1:`,
 		"1 keys -owner b -db redis://" + evicting.Addr():          `set "maxmemory-policy noeviction" in its configuration`,
-		"1 credits -owner b -credits 5 -db redis://" + old.Addr(): `version 99, want 3: take another /database of the server, or remove the keys`,
+		"1 credits -owner b -credits 5 -db redis://" + old.Addr(): `version 99, want 4: take another /database of the server, or remove the keys`,
 	} {
 		dir := t.TempDir()
 		command, text, file := strings.Cut(args, "|")

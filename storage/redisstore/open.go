@@ -13,7 +13,7 @@ import (
 
 const (
 	// dataVersion is the version of the data; any other is refused.
-	dataVersion = 3
+	dataVersion = 4
 	dataMark    = "streamwatch "
 	// oldestServer is the oldest supported major version of Redis. Since 7.0 the errors of scripts
 	// have codes, which tell whether a call may be tried again.

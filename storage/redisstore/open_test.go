@@ -84,12 +84,12 @@ func TestOpenLooksAtTheData(t *testing.T) {
 		want error
 	}{
 		{"none", func(*miniredis.Miniredis) {}, nil},
-		{"of this version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 3") }, nil},
-		{"of an older version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 2") }, redisstore.ErrVersion},
-		{"of a newer version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 4") }, redisstore.ErrVersion},
+		{"of this version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 4") }, nil},
+		{"of an older version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 3") }, redisstore.ErrVersion},
+		{"of a newer version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 5") }, redisstore.ErrVersion},
 		{"of another program", func(m *miniredis.Miniredis) { m.Set("{x}:version", "1.0.3") }, redisstore.ErrForeign},
 		{"of another type", func(m *miniredis.Miniredis) { m.HSet("{x}:version", "a", "b") }, redisstore.ErrForeign},
-		{"of another store", func(m *miniredis.Miniredis) { m.Set("{y}:version", "streamwatch 3") }, nil},
+		{"of another store", func(m *miniredis.Miniredis) { m.Set("{y}:version", "streamwatch 4") }, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			server := miniredis.RunT(t)

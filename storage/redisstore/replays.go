@@ -3,9 +3,7 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -14,72 +12,51 @@ import (
 // replays implements deliver.Replays.
 type replays struct{ s *Store }
 
-// replayError returns the error for the first word of a reply.
-func replayError(out []any, err error) error {
-	if err != nil {
-		return err
-	}
-	switch text(out[0]) {
-	case "running":
-		return deliver.ErrReplayRunning
-	case "conflict":
-		return deliver.ErrReplayConflict
-	case "waits":
-		return deliver.ErrReplayWaits
-	case "unknown":
-		return deliver.ErrReplayNotFound
-	}
-	return nil
+// replayErrors has the errors for the first words of replies.
+var replayErrors = map[string]error{
+	"running": deliver.ErrReplayRunning, "conflict": deliver.ErrReplayConflict, "waits": deliver.ErrReplayWaits, "unknown": deliver.ErrReplayNotFound,
 }
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
-	fixed, err := json.Marshal(r)
+	r.Due, r.UpdatedAt = r.Due.UTC(), r.UpdatedAt.UTC()
+	doc, err := json.Marshal(struct {
+		deliver.Replay
+		Next string
+	}{r, stamp(r.Due)})
 	if err != nil {
 		return fmt.Errorf("redisstore: %w", err)
 	}
-	state := "r"
-	if r.State != deliver.ReplayRunning {
-		state = "d"
+	out, err := rs.s.run(ctx, "replays_start", r.EndpointID, escaped(r.Owner), doc)
+	if err != nil {
+		return err
 	}
-	err = replayError(rs.s.run(ctx, "replays_start", r.EndpointID, escaped(r.Owner), escaped(r.Owner), r.ID, state,
-		r.Cursor, r.Last, r.Created, r.Reopened, r.Left, r.Removed, stamp(r.Due), stamp(r.UpdatedAt), fixed))
-	if errors.Is(err, deliver.ErrReplayNotFound) {
+	if text(out[0]) == "unknown" {
 		return deliver.ErrEndpointNotFound
 	}
-	return err
+	return replayErrors[text(out[0])]
 }
 
 func (rs replays) Get(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
-	out, err := rs.s.run(ctx, "replays_get", endpointID, escaped(owner))
-	if err := replayError(out, err); err != nil {
+	out, err := rs.s.run(ctx, "replays_get", endpointID)
+	if err != nil {
 		return deliver.Replay{}, err
 	}
-	return decodeReplay(text(out[1]))
+	stored := list(out[0])[0]
+	if stored == nil {
+		return deliver.Replay{}, deliver.ErrReplayNotFound
+	}
+	r, err := decodeReplay(stored)
+	if err == nil && r.Owner != owner {
+		err = deliver.ErrReplayNotFound
+	}
+	return r, err
 }
 
-// decodeReplay decodes a replay stored by lua/replay.lua. Some values are both in a field and in
-// the record; those in the fields are the current ones.
-func decodeReplay(stored string) (r deliver.Replay, err error) {
-	var owner, id, state, cursor, last, created, reopened, left, removed, due, updated, fixed string
-	if _, err := cutFields(stored, &owner, &id, &state, &cursor, &last, &created, &reopened, &left, &removed, &due, &updated, &fixed); err != nil {
-		return r, err
-	}
-	if err := json.Unmarshal([]byte(fixed), &r); err != nil {
+func decodeReplay(stored any) (r deliver.Replay, err error) {
+	if err := json.Unmarshal([]byte(text(stored)), &r); err != nil {
 		return r, fmt.Errorf("redisstore: stored replay: %w", err)
 	}
-	r.State = deliver.ReplayRunning
-	if state == "d" {
-		r.State = deliver.ReplayDone
-	}
-	var errs [7]error
-	r.Cursor, errs[0] = strconv.ParseUint(cursor, 10, 64)
-	r.Created, errs[1] = strconv.Atoi(created)
-	r.Reopened, errs[2] = strconv.Atoi(reopened)
-	r.Left, errs[3] = strconv.Atoi(left)
-	r.Removed, errs[4] = strconv.ParseUint(removed, 10, 64)
-	r.Due, errs[5] = fromStamp(due)
-	r.UpdatedAt, errs[6] = fromStamp(updated)
-	return r, errors.Join(errs[:]...)
+	return r, nil
 }
 
 func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deliver.Replay, error) {
@@ -88,9 +65,9 @@ func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deli
 		return nil, err
 	}
 	stored := list(out[0])
-	due := make([]deliver.Replay, len(stored)/2)
+	due := make([]deliver.Replay, len(stored))
 	for i := range due {
-		if due[i], err = decodeReplay(text(stored[2*i+1])); err != nil {
+		if due[i], err = decodeReplay(stored[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -113,8 +90,8 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 	}
 	owner, lane := escaped(r.Owner), laneOf(r.EndpointID)
 	events := make(map[string]*deliver.Event)
-	args := append(make([]any, 0, 10+4*len(evs)), r.EndpointID, owner, lane, r.ID, r.Cursor,
-		stamp(q.DeliverBy), stamp(q.Now), max(q.Limit, 1), stop, len(evs))
+	args := append(make([]any, 0, 11+4*len(evs)), r.EndpointID, owner, lane, r.ID, r.Cursor,
+		stamp(q.DeliverBy), q.DeliverBy.UTC(), q.Now.UTC(), max(q.Limit, 1), stop, len(evs))
 	for i := range evs {
 		ev := &evs[i]
 		if ev.Source.ID != r.SourceID {
@@ -125,10 +102,13 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 		args = append(args, ev.Seq, ev.ID, deliver.DeliveryID(ev.ID, r.EndpointID), appendDelivery(ev, owner, lane, ev.CommittedAt))
 	}
 	out, err := rs.s.run(ctx, "replays_step", args...)
-	if err := replayError(out, err); err != nil {
+	if err == nil {
+		err = replayErrors[text(out[0])]
+	}
+	if err != nil {
 		return deliver.Replay{}, nil, err
 	}
-	if r, err = decodeReplay(text(out[1])); err != nil {
+	if r, err = decodeReplay(out[1]); err != nil {
 		return r, nil, err
 	}
 	var made []deliver.Delivery

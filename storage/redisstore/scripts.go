@@ -37,8 +37,8 @@ var scriptFiles = map[string]string{
 	"log_events":  "runs log_events",
 
 	"replays_start":   "write records replay replays_start",
-	"replays_get":     "replay replays_get",
-	"replays_running": "replay replays_running",
+	"replays_get":     "replays_get",
+	"replays_running": "replays_running",
 	"replays_step":    "write runs count records settled queue delivery reopen replay replays_step",
 
 	"ledger_append":  "write count amounts account removal removal_entries ledger_append",

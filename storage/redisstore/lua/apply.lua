@@ -156,7 +156,7 @@ for _, r in ipairs(deleted) do
 		local replay = replay_of(r.id)
 		if replay then
 			call('HDEL', K.replays, r.id)
-			call('ZREM', K.replaysdue, replay.due .. r.id)
+			call('ZREM', K.replaysdue, replay.Next .. r.id)
 		end
 		end_lane(r.lane)
 	end

@@ -2,13 +2,12 @@
 local given = answered()
 if given then return reply(given[1]) end
 
-local id, owner, r = arg(), arg(), {}
-for _, name in ipairs(replay_fields) do r[name] = arg() end
+local id, owner, text = arg(), arg(), arg()
+local r, had = cjson.decode(text), replay_of(id)
 if not status_of(id, owner) then return reply('unknown') end
-local had = replay_of(id)
-if had and had.id == r.id then return reply('done') end
-if had and had.state == 'r' then return reply('running') end
+if had and had.ID == r.ID then return reply('done') end
+if had and had.State == 'running' then return reply('running') end
 
 answer({ 'done' })
-keep_replay(id, r, to_replay(r), '')
+keep_replay(id, r, text)
 return reply('done')

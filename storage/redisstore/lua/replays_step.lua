@@ -5,18 +5,17 @@
 local function shown(text, ids) return reply('done', text, ids, get(K.deliveries, ids)) end
 
 local given = answered()
-local id, owner, lane, which, cursor = arg(), arg(), arg(), arg(), arg()
-local due, updated, limit, stop, count = arg(), arg(), tonumber(arg()), tonumber(arg()), tonumber(arg())
+local id, owner, lane, which, cursor = arg(), arg(), arg(), arg(), tonumber(arg())
+local due, due_json, updated, limit, stop, count = arg(), arg(), arg(), tonumber(arg()), tonumber(arg()), tonumber(arg())
 local r, stored = replay_of(id)
-if not r or r.owner ~= owner then return reply('unknown') end
+if not r then return reply('unknown') end
 if given then return shown(stored, given) end
-if r.id ~= which or r.cursor ~= cursor or r.state ~= 'r' then return reply('conflict') end
+if r.ID ~= which or r.Cursor ~= cursor or r.State ~= 'running' then return reply('conflict') end
 if status_of(id, owner) ~= 'active' then return reply('waits') end
 
 local ids, of = {}, {}
 for i = 1, count do ids[i], of[i] = ARGV[word + 4 * i - 2], ARGV[word + 4 * i - 1] end
 local there, had = get(K.events, ids), get(K.deliveries, of)
-for _, name in ipairs({ 'cursor', 'last', 'created', 'reopened', 'left', 'removed' }) do r[name] = tonumber(r[name]) end
 
 local create, made, full = {}, {}, false
 for i = 1, count do
@@ -30,25 +29,25 @@ for i = 1, count do
 		end
 		if fresh then
 			insert(create, i)
-			r.created = r.created + 1
+			r.Created = r.Created + 1
 		elseif failed then
 			try_reopen(open_delivery(of[i], value))
-			r.reopened = r.reopened + 1
+			r.Reopened = r.Reopened + 1
 		elseif value then
-			r.left = r.left + 1
+			r.Left = r.Left + 1
 		end
 		if fresh or failed then insert(made, of[i]) end
-		r.removed = r.removed + seq - r.cursor - 1
-		r.cursor = seq
+		r.Removed = r.Removed + seq - r.Cursor - 1
+		r.Cursor = seq
 	end
 end
 if not full then
-	r.removed = r.removed + max(stop - r.cursor, 0)
-	r.cursor = max(stop, r.cursor)
+	r.Removed = r.Removed + max(stop - r.Cursor, 0)
+	r.Cursor = max(stop, r.Cursor)
 end
-local was = r.due
-r.due, r.updated = due, updated
-if r.cursor >= r.last then r.state = 'd' end
+local was = r.Next
+r.Next, r.Due, r.UpdatedAt = due, due_json, updated
+if r.Cursor >= r.Last then r.State = 'done' end
 
 touch(lane)
 local runs = {}
@@ -64,7 +63,7 @@ for k, i in ipairs(create) do
 	live(ids[i], 1, first, to_field(of[i]))
 end
 
-local text = to_replay(r)
+local text = cjson.encode(r)
 answer(made)
 local records, logged, queued = {}, {}, {}
 for _, i in ipairs(create) do
