@@ -32,10 +32,23 @@ type decoder struct {
 }
 
 func newDecoder(s string) *decoder {
-	if len(s) == 0 || s[0] != recordForm {
-		return &decoder{err: errRecord}
+	d := &decoder{rest: s}
+	d.form()
+	return d
+}
+
+// keep keeps an error if it is the first.
+func (d *decoder) keep(err error) {
+	if d.err == nil {
+		d.err = err
 	}
-	return &decoder{rest: s[1:]}
+}
+
+// form reads the version of the encoding of what follows.
+func (d *decoder) form() {
+	if d.take(1) != string(rune(recordForm)) {
+		d.keep(errRecord)
+	}
 }
 
 func (d *decoder) take(n uint64) string {
@@ -77,4 +90,39 @@ func (d *decoder) instant() time.Time {
 		return time.Time{}
 	}
 	return fromNanos(int64(binary.BigEndian.Uint64([]byte(s))))
+}
+
+// The following are read as scripts write them: see text.go. digits reads n hexadecimal digits.
+
+func (d *decoder) digits(n uint64) uint64 {
+	v, err := fromHex(d.take(n))
+	d.keep(err)
+	return v
+}
+
+func (d *decoder) stamp(s string) time.Time {
+	t, err := fromStamp(s)
+	d.keep(err)
+	return t
+}
+
+func (d *decoder) field() (text string) {
+	if d.err == nil {
+		text, d.rest, d.err = cutField(d.rest)
+	}
+	return text
+}
+
+// name reads a field with an escaped name.
+func (d *decoder) name() string {
+	name, err := unescaped(d.field())
+	d.keep(err)
+	return name
+}
+
+// decimal reads a field with a number.
+func (d *decoder) decimal() int64 {
+	n, err := decimal(d.field())
+	d.keep(err)
+	return n
 }

@@ -1,7 +1,7 @@
 package redisstore
 
 import (
-	"errors"
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -61,9 +61,9 @@ var stateLetters = map[deliver.State]string{
 	deliver.StatePending: "p", deliver.StateRetrying: "r", deliver.StateDelivered: "d", deliver.StateFailed: "f",
 }
 
-func stateOf(letter byte) (deliver.State, error) {
+func stateOf(letter string) (deliver.State, error) {
 	for state, l := range stateLetters {
-		if l[0] == letter {
+		if l == letter {
 			return state, nil
 		}
 	}
@@ -89,15 +89,6 @@ func appendDelivery(ev *deliver.Event, owner, lane string, created time.Time) []
 // deleted: see lua/delivery.lua.
 const deletedDue = "0000000000000001"
 
-// Offsets of the parts of a stored delivery.
-const (
-	atDue      = 1
-	atAttempts = atDue + stampLen
-	atNumber   = atAttempts + 8
-	atSeq      = atNumber + stampLen
-	atFields   = atSeq + stampLen
-)
-
 // The stored number of attempts has two parts. The lower 16 bits are the number of attempts, the
 // upper bits how many of these do not count.
 const (
@@ -107,37 +98,37 @@ const (
 
 // decodeDelivery decodes a stored delivery. It sets the delivery's Event to the one in events, or
 // nil if there is none, and sets the event's sequence number.
-func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deliver.Delivery, err error) {
-	if len(stored) < atFields {
-		return d, errRecord
+func decodeDelivery(id, stored string, events map[string]*deliver.Event) (deliver.Delivery, error) {
+	d := decoder{rest: stored}
+	state, err := stateOf(d.take(1))
+	d.keep(err)
+	due := d.take(stampLen)
+	attempts := d.digits(8)
+	d.take(stampLen) // the number
+	seq := d.digits(stampLen)
+	event := d.field()
+	d.field() // the owner
+	lane := d.field()
+	for range 3 { // what scripts search for: source, author and kind
+		d.field()
 	}
-	var event, owner, lane, source, author, kind string
-	rest, err := cutFields(stored[atFields:], &event, &owner, &lane, &source, &author, &kind)
-	if err != nil {
-		return d, err
+	d.form()
+	dl := deliver.Delivery{ID: id, State: state, Attempts: int(attempts & maxAttempts), Uncounted: int(attempts >> attemptBits),
+		CreatedAt: d.instant(), Event: events[event]}
+	dl.EndpointID, err = endpointOf(lane)
+	d.keep(err)
+	if d.rest != "" {
+		ms, err := decimal(d.rest)
+		d.keep(err)
+		dl.Waited = time.Duration(ms) * time.Millisecond
 	}
-	var errs [5]error
-	var attempts, seq uint64
-	d.ID = id
-	d.State, errs[0] = stateOf(stored[0])
-	d.Due, errs[1] = fromStamp(stored[atDue:atAttempts])
-	attempts, errs[2] = fromHex(stored[atAttempts:atNumber])
-	seq, errs[3] = fromHex(stored[atSeq:atFields])
-	d.EndpointID, errs[4] = endpointOf(lane)
-	dec := newDecoder(rest)
-	d.CreatedAt = dec.instant()
-	d.Attempts, d.Uncounted = int(attempts&maxAttempts), int(attempts>>attemptBits) // see lua/delivery.lua
-	if dec.err == nil && dec.rest != "" {
-		ms, err := decimal(dec.rest)
-		d.Waited, dec.err = time.Duration(ms)*time.Millisecond, err
+	if dl.EndpointDeleted = dl.State == deliver.StateFailed && due == deletedDue; !dl.EndpointDeleted {
+		dl.Due = d.stamp(due)
 	}
-	if d.EndpointDeleted = d.State == deliver.StateFailed && stored[atDue:atAttempts] == deletedDue; d.EndpointDeleted {
-		d.Due, errs[1] = time.Time{}, nil
+	if dl.Event != nil {
+		dl.Event.Seq = seq
 	}
-	if d.Event = events[event]; d.Event != nil {
-		d.Event.Seq = seq
-	}
-	return d, errors.Join(errs[0], errs[1], errs[2], errs[3], errs[4], dec.err)
+	return dl, d.err
 }
 
 // eventsByID decodes a list of ids and records of events.
@@ -166,23 +157,13 @@ func appendAttempt(a *deliver.Attempt) []byte {
 
 // decodeAttempts decodes the attempts of a delivery, in order.
 func decodeAttempts(stored string) (log []deliver.Attempt, err error) {
-	for stored != "" {
-		if len(stored) < stampLen {
-			return nil, errRecord
-		}
-		n, err := fromHex(stored[:stampLen])
-		if err != nil {
-			return nil, err
-		}
-		var record string
-		if record, stored, err = cutField(stored[stampLen:]); err != nil {
-			return nil, err
-		}
-		d := newDecoder(record)
+	for all := (decoder{rest: stored}); all.rest != ""; {
+		n := all.digits(stampLen)
+		d := newDecoder(all.field())
 		a := deliver.Attempt{N: int(n), At: d.instant(), Duration: time.Duration(d.number()), StatusCode: int(d.number())}
 		a.Error, a.ResponsePreview = d.text(), d.text()
-		if d.err != nil {
-			return nil, d.err
+		if err := cmp.Or(all.err, d.err); err != nil {
+			return nil, err
 		}
 		log = append(log, a)
 	}

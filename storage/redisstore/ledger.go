@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -177,23 +176,10 @@ func entryRest(e *billing.Entry) []byte {
 }
 
 // decodeEntry decodes an entry stored by lua/account.lua.
-func decodeEntry(id, stored string) (e billing.Entry, err error) {
-	var balance, amount, owner string
-	e.ID = id
-	rest, err := cutFields(stored, &balance, &amount, &owner, &e.SourceID)
-	if err != nil {
-		return e, err
-	}
-	b, errB := decimal(balance)
-	a, errA := decimal(amount)
-	if err := errors.Join(errB, errA); err != nil {
-		return e, fmt.Errorf("redisstore: entry %q: %w", id, err)
-	}
-	e.Balance, e.Amount = billing.Credits(b), billing.Credits(a)
-	if e.Owner, err = unescaped(owner); err != nil {
-		return e, err
-	}
-	d := newDecoder(rest)
+func decodeEntry(id, stored string) (billing.Entry, error) {
+	d := decoder{rest: stored}
+	e := billing.Entry{ID: id, Balance: billing.Credits(d.decimal()), Amount: billing.Credits(d.decimal()), Owner: d.name(), SourceID: d.field()}
+	d.form()
 	e.Kind, e.At, e.SourceName, e.Endpoint = billing.Kind(d.text()), d.instant(), d.text(), d.text()
 	e.NumAccounts, e.TierLabel, e.Rate = int(d.number()), d.text(), billing.Credits(d.number())
 	return e, d.err

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	mathrand "math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
@@ -68,11 +69,7 @@ func (m members) Look(ctx context.Context) (fleet.State, error) {
 }
 
 // newEpoch returns a random epoch of 53 bits, which any JSON reader can keep.
-func newEpoch() uint64 {
-	var b [8]byte
-	rand.Read(b[:])
-	return binary.LittleEndian.Uint64(b[:])>>11 | 1
-}
+func newEpoch() uint64 { return 1 + mathrand.Uint64N(1<<53-1) }
 
 // float formats a number as text that Lua converts to the same number.
 func float(f float64) string {
@@ -97,15 +94,6 @@ func partsOf(bits string) (set fleet.Set) {
 	}
 	return set
 }
-
-// Offsets of the parts of a stored term: see lua/members.lua.
-const (
-	atLease  = stampLen
-	atBeats  = 2 * stampLen
-	atCount  = 3 * stampLen
-	atParts  = atCount + 4
-	atGrants = atParts + fleet.Parts/8
-)
 
 // decodeState decodes the state that lua/members.lua returns. term is the caller's term, or "" for
 // none.
@@ -141,33 +129,29 @@ func decodeState(out []any, err error, term string) (st fleet.State, _ error) {
 	return st, errors.Join(errs[:]...)
 }
 
+// decodeMember decodes a term stored by lua/members_beat.lua.
 func decodeMember(term, stored, now string) (fleet.Member, error) {
-	if len(stored) < atGrants {
-		return fleet.Member{}, errRecord
+	d := decoder{rest: stored}
+	ends, lease, beats := d.take(stampLen), d.digits(stampLen), d.digits(stampLen)
+	d.take(4) // how many parts
+	m := fleet.Member{Term: term, Over: ends <= now, Beats: beats, Grants: make(map[string]float64)}
+	if parts := d.take(fleet.Parts / 8); d.err == nil {
+		m.Parts = partsOf(parts)
 	}
-	var grants, weight, says string
-	m := fleet.Member{Term: term, Parts: partsOf(stored[atParts:atGrants]), Over: stored[:atLease] <= now}
-	rest, errF := cutFields(stored[atGrants:], &grants, &m.Node.Name, &weight, &m.Node.Fingerprint, &says)
-	if errF != nil || rest != "" {
-		return m, errRecord
+	grants := decoder{rest: d.field()}
+	for grants.rest != "" && grants.err == nil {
+		m.Grants[grants.field()] = grants.float()
 	}
-	var errs [3]error
-	var lease uint64
-	lease, errs[0] = fromHex(stored[atLease:atBeats])
-	m.Beats, errs[1] = fromHex(stored[atBeats:atCount])
-	m.Node.Weight, errs[2] = strconv.ParseFloat(weight, 64)
-	m.Node.Lease = time.Duration(lease) * time.Microsecond
-	m.Says = []byte(says)
-	m.Grants = make(map[string]float64)
-	for grants != "" {
-		var budget, grant string
-		var err error
-		if grants, err = cutFields(grants, &budget, &grant); err != nil {
-			return m, err
-		}
-		if m.Grants[budget], err = strconv.ParseFloat(grant, 64); err != nil {
-			return m, errRecord
-		}
+	m.Node = fleet.Node{Lease: time.Duration(lease) * time.Microsecond, Name: d.field(), Weight: d.float(), Fingerprint: d.field()}
+	m.Says = []byte(d.field())
+	return m, cmp.Or(d.err, grants.err)
+}
+
+// float reads a field with a number of Lua.
+func (d *decoder) float() float64 {
+	f, err := strconv.ParseFloat(d.field(), 64)
+	if err != nil {
+		d.keep(errRecord)
 	}
-	return m, errors.Join(errs[:]...)
+	return f
 }

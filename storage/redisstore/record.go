@@ -28,33 +28,29 @@ func group(owner string, kind record.Kind, parent record.Key, status string) str
 
 func fieldText(s string) string { return string(appendField(nil, s)) }
 
-func parseKey(text string) (record.Key, error) {
+// key parses the text of a key.
+func (d *decoder) key(text string) record.Key {
 	if text == "" {
-		return record.Key{}, nil
+		return record.Key{}
 	}
 	kind, id, err := cutField(text)
-	return record.Key{Kind: record.Kind(kind), ID: id}, err
+	d.keep(err)
+	return record.Key{Kind: record.Kind(kind), ID: id}
 }
 
 // decodeRecord decodes a record stored by lua/apply.lua.
-func decodeRecord(key, stored, data string) (r record.Record, err error) {
-	var owner, parent, size, price, version, number, created, updated, lane string
-	if _, err := cutFields(stored, &owner, &parent, &r.Name, &r.Lookup, &r.Status, &size, &price, &version, &number, &created, &updated, &lane, &r.Note); err != nil {
-		return r, err
-	}
-	var errs [8]error
-	r.Key, errs[0] = parseKey(key)
-	r.Owner, errs[1] = unescaped(owner)
-	r.Parent, errs[2] = parseKey(parent)
-	r.Size, errs[3] = decimal(size)
-	r.Price, errs[4] = decimal(price)
-	r.Version, errs[5] = decimal(version)
-	r.CreatedAt, errs[6] = fromStamp(created)
-	r.UpdatedAt, errs[7] = fromStamp(updated)
+func decodeRecord(key, stored, data string) (record.Record, error) {
+	d := decoder{rest: stored}
+	r := record.Record{Key: d.key(key), Owner: d.name(), Parent: d.key(d.field()), Name: d.field(), Lookup: d.field(), Status: d.field()}
+	r.Size, r.Price, r.Version = d.decimal(), d.decimal(), d.decimal()
+	d.field() // the number
+	r.CreatedAt, r.UpdatedAt = d.stamp(d.field()), d.stamp(d.field())
+	d.field() // the lane
+	r.Note = d.field()
 	if data != "" {
 		r.Data = []byte(data)
 	}
-	return r, errors.Join(errs[:]...)
+	return r, d.err
 }
 
 // decodeRecords decodes lists of the keys, texts and data of records. It omits missing records.
@@ -226,9 +222,10 @@ func changeError(c *record.Change, out []any) error {
 		}
 		return &record.LimitError{Limit: c.Limits[at], Have: have}
 	}
-	k, err := parseKey(text(out[1]))
-	if err != nil {
-		return err
+	var d decoder
+	k := d.key(text(out[1]))
+	if d.err != nil {
+		return d.err
 	}
 	return &record.Error{Key: k, Err: map[string]error{
 		"unknown": record.ErrNotFound, "conflict": record.ErrConflict, "duplicate": record.ErrDuplicate, "gone": record.ErrGone,
@@ -250,15 +247,14 @@ func (rs recordStore) Since(ctx context.Context, after uint64, limit int) ([]rec
 	stored := list(out[2])
 	entries := make([]record.Entry, len(stored))
 	for i := range stored {
-		e := &entries[i]
 		owner, key, _ := strings.Cut(text(stored[i]), nameEnd)
-		var errs [2]error
-		e.Owner, errs[0] = unescaped(owner + nameEnd)
-		e.Key, errs[1] = parseKey(key)
-		if err := errors.Join(errs[:]...); err != nil {
+		if owner, err = unescaped(owner + nameEnd); err != nil {
 			return nil, 0, err
 		}
-		e.N = after + 1 + uint64(i)
+		var d decoder
+		if entries[i] = (record.Entry{N: after + 1 + uint64(i), Owner: owner, Key: d.key(key)}); d.err != nil {
+			return nil, 0, d.err
+		}
 	}
 	return entries, uint64(last), nil
 }

@@ -100,13 +100,3 @@ func cutField(s string) (text, rest string, err error) {
 	s = s[colon+1:]
 	return s[:n], s[n:], nil
 }
-
-// cutFields stores the first fields in into, and returns the rest.
-func cutFields(s string, into ...*string) (rest string, err error) {
-	for _, f := range into {
-		if *f, s, err = cutField(s); err != nil {
-			return "", err
-		}
-	}
-	return s, nil
-}

@@ -72,10 +72,9 @@ func FuzzFields(f *testing.F) {
 	f.Add("", "", "")
 	f.Add("a:b", "3:abc", "\x00")
 	f.Fuzz(func(t *testing.T, a, b, raw string) {
-		var gotA, gotB string
-		rest, err := cutFields(string(appendField(appendField(nil, a), b))+raw, &gotA, &gotB)
-		if err != nil || gotA != a || gotB != b || rest != raw {
-			t.Fatalf("%q, %q, %q came back as %q, %q, %q, %v", a, b, raw, gotA, gotB, rest, err)
+		d := decoder{rest: string(appendField(appendField(nil, a), b)) + raw}
+		if gotA, gotB := d.field(), d.field(); d.err != nil || gotA != a || gotB != b || d.rest != raw {
+			t.Fatalf("%q, %q, %q came back as %q, %q, %q, %v", a, b, raw, gotA, gotB, d.rest, d.err)
 		}
 		if text, rest, err := cutField(raw); err == nil && len(text)+len(rest) >= len(raw) {
 			t.Fatalf("cutField(%q) = %q, %q", raw, text, rest)
