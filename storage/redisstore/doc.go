@@ -28,8 +28,9 @@
 //
 // A call that writes is one atomic Lua script. All checks come before its first write, which a
 // server that is out of memory, read-only or short of replicas refuses: then nothing is recorded.
-// A call that reads is one script, too, except a page of more than 256 deliveries, a query with
-// conditions for an owner with more than 5,000 deliveries, and a Claim of more than 512.
+// A call that reads is one script, too, except a page of deliveries or entries, whose rows are found
+// by one script and read by others, a query with conditions, which looks at some thousand rows a
+// script, and a Claim of more than 512.
 // Records.Apply ends up to 1,000 open deliveries of deleted endpoints in its script. None of the
 // others can be claimed. Further scripts end them; if the process dies meanwhile, the next Apply or
 // Open continues.

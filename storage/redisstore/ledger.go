@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,72 +95,39 @@ func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, err
 	return billing.Balance{Available: billing.Credits(a), Reserved: billing.Credits(r)}, nil
 }
 
-// entryChunk is the maximum number of entries that a script looks at.
+// entryChunk is the maximum number of entries that a script looks at or returns.
 const entryChunk = 1000
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
 	if !isNumber(q.Cursor) {
 		return billing.EntryPage{}, billing.ErrCursor
 	}
-	from, count := pageBounds(q.Page, q.PageSize)
-	if q.Cursor != "" {
-		from, count = pageBounds(1, q.PageSize)
-	}
+	rows := pageQuery{list: "ledger", owner: q.Owner, asc: q.Asc, cursor: q.Cursor, page: q.Page, size: q.PageSize, chunk: entryChunk}
 	if q.SourceID != "" || !q.Since.IsZero() || !q.Until.IsZero() {
-		return l.matching(ctx, q, from, count)
+		rows.conditions = []any{q.SourceID, timeBound(q.Since), timeBound(q.Until)}
 	}
-	out, err := l.s.run(ctx, "ledger_page", escaped(q.Owner), flag(q.Asc), from, count, q.Cursor)
+	ids, total, next, err := l.s.rows(ctx, rows)
 	if err != nil {
 		return billing.EntryPage{}, err
 	}
-	total, err := decimal(text(out[0]))
-	if err != nil {
-		return billing.EntryPage{}, err
-	}
-	page := billing.EntryPage{Entries: []billing.Entry{}, Total: int(total)}
-	part := pager{room: count, more: text(out[1]) != ""}
-	page.Entries, err = appendEntries(page.Entries, list(out[2]), &part)
-	page.Next = part.next()
-	return page, err
-}
-
-// matching reads through all entries of the owner, chunk by chunk.
-func (l ledger) matching(ctx context.Context, q billing.EntryQuery, from, count int) (billing.EntryPage, error) {
-	page := billing.EntryPage{Entries: []billing.Entry{}}
-	part := pager{cursor: q.Cursor, asc: q.Asc, skip: from, room: count}
-	for beyond := ""; ; {
-		out, err := l.s.run(ctx, "ledger_scan", escaped(q.Owner), flag(q.Asc), beyond, entryChunk,
-			q.SourceID, timeBound(q.Since), timeBound(q.Until))
+	page := billing.EntryPage{Entries: make([]billing.Entry, 0, len(ids)), Total: total, Next: next}
+	for chunk := range slices.Chunk(ids, entryChunk) {
+		out, err := l.s.run(ctx, "ledger_get", append([]any{"entries", len(chunk)}, chunk...)...)
 		if err != nil {
 			return billing.EntryPage{}, err
 		}
-		stored := list(out[1])
-		page.Entries, err = appendEntries(page.Entries, stored, &part)
-		if err != nil {
-			return billing.EntryPage{}, err
-		}
-		page.Total += len(stored) / 2
-		if beyond = text(out[0]); beyond == "" {
-			page.Next = part.next()
-			return page, nil
+		for i, stored := range list(out[0]) {
+			if text(stored) == "" { // removed in the meantime
+				continue
+			}
+			e, err := decodeEntry(text(chunk[i]), text(stored))
+			if err != nil {
+				return billing.EntryPage{}, err
+			}
+			page.Entries = append(page.Entries, e)
 		}
 	}
-}
-
-// appendEntries decodes stored entries and appends those that part takes.
-func appendEntries(entries []billing.Entry, stored []any, part *pager) ([]billing.Entry, error) {
-	for i := 0; i+1 < len(stored); i += 2 {
-		numbered := text(stored[i])
-		if !part.takes(numbered[:stampLen]) {
-			continue
-		}
-		e, err := decodeEntry(numbered[stampLen:], text(stored[i+1]))
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
+	return page, nil
 }
 
 // entryRest encodes the fields of an entry that scripts do not use.
@@ -206,12 +174,11 @@ func totalField(src billing.Source) []byte {
 
 // Totals reads all totals with one script.
 func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
-	args := make([]any, 0, 1+len(sources))
-	args = append(args, len(sources))
+	args := append(make([]any, 0, 2+len(sources)), "totals", len(sources))
 	for _, src := range sources {
 		args = append(args, totalField(src))
 	}
-	out, err := l.s.run(ctx, "ledger_totals", args...)
+	out, err := l.s.run(ctx, "ledger_get", args...)
 	if err != nil {
 		return nil, err
 	}

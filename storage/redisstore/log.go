@@ -28,65 +28,21 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	if !isNumber(q.Cursor) {
 		return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
 	}
-	from, count := pageBounds(q.Page, q.PageSize)
-	if q.Cursor != "" {
-		from, count = pageBounds(1, q.PageSize)
-	}
+	rows := pageQuery{list: "log", owner: q.Owner, asc: q.Asc, cursor: q.Cursor, page: q.Page, size: q.PageSize, chunk: scannedChunk}
 	if q.SourceID != "" || q.SourceKind != "" || q.AuthorUsername != "" || q.State != "" || q.Via != "" || !q.Since.IsZero() || !q.Until.IsZero() {
-		return l.matching(ctx, q, from, count)
+		with, without := q.Via.Prefixes()
+		rows.conditions = []any{q.SourceID, withoutCase(q.AuthorUsername), stateLetters[q.State], with, without,
+			string(q.SourceKind), timeBound(q.Since), timeBound(q.Until)}
+		if !q.Since.IsZero() || !q.Until.IsZero() {
+			rows.chunk = datedChunk
+		}
 	}
-	out, err := l.s.run(ctx, "log_page", escaped(q.Owner), flag(q.Asc), from, count, entriesChunk, q.Cursor)
+	ids, total, next, err := l.s.rows(ctx, rows)
 	if err != nil {
 		return deliver.LogPage{}, err
-	}
-	total, err := decimal(text(out[0]))
-	if err != nil {
-		return deliver.LogPage{}, err
-	}
-	page := deliver.LogPage{Total: int(total), Next: text(out[1])}
-	if page.Entries, err = entriesOf(out[3:]); err != nil {
-		return deliver.LogPage{}, err
-	}
-	if ids := list(out[2]); len(ids) > entriesChunk {
-		more, err := l.entries(ctx, ids[entriesChunk:])
-		if err != nil {
-			return deliver.LogPage{}, err
-		}
-		page.Entries = append(page.Entries, more...)
-	}
-	return page, nil
-}
-
-// matching reads all deliveries of the owner in several calls. Each call sees the state at its own
-// moment.
-func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, count int) (deliver.LogPage, error) {
-	with, without := q.Via.Prefixes()
-	since, until := timeBound(q.Since), timeBound(q.Until)
-	chunk := scannedChunk
-	if since != "" || until != "" {
-		chunk = datedChunk
-	}
-	part, total := pager{cursor: q.Cursor, asc: q.Asc, skip: from, room: count}, 0
-	var ids []any
-	for beyond := ""; ; {
-		out, err := l.s.run(ctx, "log_scan", escaped(q.Owner), flag(q.Asc), beyond, chunk,
-			q.SourceID, withoutCase(q.AuthorUsername), stateLetters[q.State], with, without, string(q.SourceKind), since, until)
-		if err != nil {
-			return deliver.LogPage{}, err
-		}
-		found := list(out[1])
-		for _, f := range found {
-			if numbered := text(f); part.takes(numbered[:stampLen]) {
-				ids = append(ids, numbered[stampLen:])
-			}
-		}
-		total += len(found)
-		if beyond = text(out[0]); beyond == "" {
-			break
-		}
 	}
 	entries, err := l.entries(ctx, ids)
-	return deliver.LogPage{Total: total, Entries: entries, Next: part.next()}, err
+	return deliver.LogPage{Total: total, Entries: entries, Next: next}, err
 }
 
 // timeBound formats a time for comparison in scripts; "" means no limit.
@@ -164,36 +120,25 @@ func (l deliveryLog) entries(ctx context.Context, ids []any) ([]deliver.LogEntry
 		if err != nil {
 			return nil, err
 		}
-		some, err := entriesOf(out)
+		events, err := eventsByID(list(out[1]))
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, some...)
-	}
-	return entries, nil
-}
-
-// entriesOf decodes the reply of log_entries in lua/log.lua.
-func entriesOf(out []any) ([]deliver.LogEntry, error) {
-	stored := list(out[0])
-	events, err := eventsByID(list(out[1]))
-	if err != nil {
-		return nil, err
-	}
-	entries := make([]deliver.LogEntry, 0, len(stored)/3)
-	for i := 0; i+2 < len(stored); i += 3 {
-		d, err := decodeDelivery(text(stored[i]), text(stored[i+1]), events)
-		if err != nil {
-			return nil, err
+		stored := list(out[0])
+		for i := 0; i+2 < len(stored); i += 3 {
+			d, err := decodeDelivery(text(stored[i]), text(stored[i+1]), events)
+			if err != nil {
+				return nil, err
+			}
+			if d.Event == nil {
+				continue
+			}
+			attempts, err := decodeAttempts(text(stored[i+2]))
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, deliver.LogEntry{Delivery: d, Log: attempts})
 		}
-		if d.Event == nil {
-			continue
-		}
-		attempts, err := decodeAttempts(text(stored[i+2]))
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, deliver.LogEntry{Delivery: d, Log: attempts})
 	}
 	return entries, nil
 }

@@ -31,7 +31,7 @@ var scriptFiles = map[string]string{
 	"outbox_next":   "parts outbox_next",
 	"outbox_reopen": "write settled queue delivery reopen outbox_reopen",
 
-	"log_page":    "lists log log_page",
+	"page":        "lists page",
 	"log_scan":    "lists times log_scan",
 	"log_entries": "log log_entries",
 	"log_events":  "runs log_events",
@@ -45,9 +45,8 @@ var scriptFiles = map[string]string{
 	"ledger_reserve": "write count amounts account removal removal_entries ledger_reserve",
 	"ledger_resolve": "write count amounts account removal removal_entries ledger_resolve",
 	"ledger_balance": "ledger_balance",
-	"ledger_page":    "lists ledger_page",
 	"ledger_scan":    "lists times ledger_scan",
-	"ledger_totals":  "ledger_totals",
+	"ledger_get":     "ledger_get",
 
 	"members_join":  "write members terms members_join",
 	"members_beat":  "write members terms members_beat",

@@ -1,5 +1,5 @@
 -- Looks at up to count of an owner's entries. Returns the position for the next call ('' at the
--- end), and two texts for each entry that matches: number and id, record.
+-- end), then number and id, in one text, of each entry that matches.
 local owner, asc, beyond, count, source, since, till = arg(), arg() == '1', arg(), arg(), arg(), arg(), arg()
 local members, ids, list = scan(K.ledger, owner, asc, beyond, count), {}, {}
 for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end
@@ -12,7 +12,6 @@ for i, record in ipairs(get(K.entries, ids)) do
 		from, at = field(record, at)
 		if (source == '' or source == from) and within(instant(record, skip_text(record, at + 1)), since, till) then
 			insert(list, sub(members[i], #owner + 1))
-			insert(list, record)
 		end
 	end
 end
