@@ -20,22 +20,18 @@ const (
 	givenBack = "g" // released or expired
 )
 
-// replyError returns the error for the first word of a reply.
-func (l ledger) replyError(out []any, err error) error {
+// ledgerErrors has the errors for the first words of replies.
+var ledgerErrors = map[string]error{
+	"insufficient": billing.ErrInsufficient, "amount": billing.ErrAmount, "resolved": billing.ErrResolved, "unknown": billing.ErrNotFound,
+}
+
+// write runs a script that writes.
+func (l ledger) write(ctx context.Context, script string, args ...any) error {
+	out, err := l.s.run(ctx, script, args...)
 	if err != nil {
 		return err
 	}
-	switch text(out[0]) {
-	case "insufficient":
-		return billing.ErrInsufficient
-	case "amount":
-		return billing.ErrAmount
-	case "resolved":
-		return billing.ErrResolved
-	case "unknown":
-		return billing.ErrNotFound
-	}
-	return nil
+	return ledgerErrors[text(out[0])]
 }
 
 func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
@@ -46,16 +42,15 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	if !r.ExpiresAt.IsZero() {
 		expires = stamp(r.ExpiresAt)
 	}
-	return l.replyError(l.s.run(ctx, "ledger_reserve",
-		r.ID, escaped(r.Owner), strconv.FormatInt(int64(r.Amount), 10), expires))
+	return l.write(ctx, "ledger_reserve", r.ID, escaped(r.Owner), strconv.FormatInt(int64(r.Amount), 10), expires)
 }
 
 func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
-	return l.replyError(l.s.run(ctx, "ledger_resolve", id, committed, countedKind(&e), e.SourceID, entryRest(&e)))
+	return l.write(ctx, "ledger_resolve", id, committed, countedKind(&e), e.SourceID, entryRest(&e))
 }
 
 func (l ledger) Release(ctx context.Context, id string) error {
-	return l.replyError(l.s.run(ctx, "ledger_resolve", id, givenBack, "", "", ""))
+	return l.write(ctx, "ledger_resolve", id, givenBack, "", "", "")
 }
 
 func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
@@ -70,7 +65,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	for i := range entries {
 		args = appendPosting(args, &entries[i])
 	}
-	return l.replyError(l.s.run(ctx, "ledger_append", args...))
+	return l.write(ctx, "ledger_append", args...)
 }
 
 // Balance counts expired reservations as given back. The next write gives them back.

@@ -105,6 +105,21 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	return err
 }
 
+// Reopen implements deliver.Outbox.
+func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error) {
+	args := make([]any, 0, 3+len(r.IDs))
+	args = append(args, escaped(r.Owner), stamp(r.Due), len(r.IDs))
+	for _, id := range r.IDs {
+		args = append(args, id)
+	}
+	out, err := o.s.run(ctx, "outbox_reopen", args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := decimal(text(out[0]))
+	return int(n), err
+}
+
 func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
 	out, err := o.s.run(ctx, "outbox_next", digitsOf(parts))
 	if err != nil || text(out[0]) == "" {
