@@ -16,7 +16,7 @@ var _ storage.Sweeper = (*Store)(nil)
 func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (e storage.Erased, err error) {
 	er := eraser{s, ctx, owner, escaped(owner)}
 	for _, step := range []func() error{
-		func() error { return er.list("feed", &e.Changes) },
+		func() error { return er.all("list", []any{"feed"}, &e.Changes) },
 		func() error { return er.records(record.Endpoint, &e.Endpoints, &e.Replays) },
 		func() error { return er.records(record.Monitor, &e.Monitors, nil) },
 		func() error { return er.records(record.Rule, &e.Rules, nil) },
@@ -28,9 +28,9 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (e s
 		func() error { return er.all("ledger", nil, &e.Entries) },
 		func() error { return er.all("totals", nil) },
 		func() error { return er.all("values", nil, &e.Answers) },
-		func() error { return er.list("settled") },
-		func() error { return er.list("entryorder") },
-		func() error { return er.list("feed") }, // the entries of the records deleted above
+		func() error { return er.all("list", []any{"settled"}) },
+		func() error { return er.all("list", []any{"entryorder"}) },
+		func() error { return er.all("list", []any{"feed"}) }, // the entries of the records deleted above
 		func() error { return er.cursors(targets, &e.Cursors) },
 		// Retention may have found the owner's name in a list in the meantime, and stored it again.
 		func() error { return er.all("events", nil, &e.Events) },
@@ -67,11 +67,6 @@ func (er eraser) all(script string, args []any, counts ...*int) error {
 		}
 	}
 	return nil
-}
-
-// list removes the owner's name from a list.
-func (er eraser) list(name string, counts ...*int) error {
-	return er.all("list", []any{name}, counts...)
 }
 
 func (er eraser) cursors(targets []string, count *int) error {

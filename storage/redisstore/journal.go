@@ -49,11 +49,11 @@ const cursorChunk = 1000
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
 	var found []detect.Cursor
 	for chunk := range slices.Chunk(targets, cursorChunk) {
-		out, err := j.s.run(ctx, "journal_cursors", cursorFields(chunk)...)
+		records, err := j.s.fields(ctx, "journal", cursorFields(chunk)...)
 		if err != nil {
 			return nil, err
 		}
-		for i, stored := range list(out[0]) {
+		for i, stored := range records {
 			if stored == nil {
 				continue
 			}
@@ -77,6 +77,15 @@ func cursorFields(targets []string) []any {
 		args = append(args, "c"+target)
 	}
 	return args
+}
+
+// fields reads fields of a hash of lua/fields.lua: their number, then their names.
+func (s *Store) fields(ctx context.Context, hash string, names ...any) ([]any, error) {
+	out, err := s.run(ctx, "fields", append([]any{hash}, names...)...)
+	if err != nil {
+		return nil, err
+	}
+	return list(out[0]), nil
 }
 
 // appendCursor appends the record of a cursor, without its target.

@@ -107,11 +107,11 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	}
 	page := billing.EntryPage{Entries: make([]billing.Entry, 0, len(ids)), Total: total, Next: next}
 	for chunk := range slices.Chunk(ids, entryChunk) {
-		out, err := l.s.run(ctx, "ledger_get", append([]any{"entries", len(chunk)}, chunk...)...)
+		records, err := l.s.fields(ctx, "entries", append([]any{len(chunk)}, chunk...)...)
 		if err != nil {
 			return billing.EntryPage{}, err
 		}
-		for i, stored := range list(out[0]) {
+		for i, stored := range records {
 			if text(stored) == "" { // removed in the meantime
 				continue
 			}
@@ -169,16 +169,16 @@ func totalField(src billing.Source) []byte {
 
 // Totals reads all totals with one script.
 func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
-	args := append(make([]any, 0, 2+len(sources)), "totals", len(sources))
+	args := append(make([]any, 0, 1+len(sources)), len(sources))
 	for _, src := range sources {
 		args = append(args, totalField(src))
 	}
-	out, err := l.s.run(ctx, "ledger_get", args...)
+	records, err := l.s.fields(ctx, "totals", args...)
 	if err != nil {
 		return nil, err
 	}
 	totals := make([]billing.Credits, len(sources))
-	for i, stored := range list(out[0]) {
+	for i, stored := range records {
 		if text(stored) == "" {
 			continue
 		}

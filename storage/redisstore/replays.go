@@ -37,15 +37,14 @@ func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 }
 
 func (rs replays) Get(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
-	out, err := rs.s.run(ctx, "replays_get", endpointID)
+	stored, err := rs.s.fields(ctx, "replays", 1, endpointID)
 	if err != nil {
 		return deliver.Replay{}, err
 	}
-	stored := list(out[0])[0]
-	if stored == nil {
+	if stored[0] == nil {
 		return deliver.Replay{}, deliver.ErrReplayNotFound
 	}
-	r, err := decodeReplay(stored)
+	r, err := decodeReplay(stored[0])
 	if err == nil && r.Owner != owner {
 		err = deliver.ErrReplayNotFound
 	}

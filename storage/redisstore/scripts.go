@@ -17,14 +17,14 @@ var luaFiles embed.FS
 // scriptFiles lists the Lua files of each script. Every script begins with base, which is not
 // listed. A file may use definitions of the files before it.
 var scriptFiles = map[string]string{
-	"open": "open",
+	"open":   "open",
+	"fields": "fields",
 
 	// Three variants of a commit: without deliveries, with deliveries, and with charges or removal
 	// of old events. A call is faster if its script defines fewer functions.
 	"journal_commit":            "write runs settled no_receivers no_removal journal_commit",
 	"journal_commit_deliveries": "write runs settled count queue receivers no_removal journal_commit",
 	"journal_commit_full":       "write runs settled count queue receivers amounts account removal removal_entries removal_events gone charges journal_commit",
-	"journal_cursors":           "journal_cursors",
 
 	"outbox_claim":  "write queue parts log outbox_claim",
 	"outbox_settle": "write runs settled queue delivery removal removal_events outbox_settle",
@@ -37,7 +37,6 @@ var scriptFiles = map[string]string{
 	"log_events":  "runs log_events",
 
 	"replays_start":   "write records replay replays_start",
-	"replays_get":     "replays_get",
 	"replays_running": "replays_running",
 	"replays_step":    "write runs count records settled queue delivery reopen replay replays_step",
 
@@ -46,7 +45,6 @@ var scriptFiles = map[string]string{
 	"ledger_resolve": "write count amounts account removal removal_entries ledger_resolve",
 	"ledger_balance": "ledger_balance",
 	"ledger_scan":    "lists times ledger_scan",
-	"ledger_get":     "ledger_get",
 
 	"members_join":  "write members terms members_join",
 	"members_beat":  "write members terms members_beat",

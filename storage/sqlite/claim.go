@@ -26,7 +26,7 @@ func claimable(t *tx, r *deliver.ClaimRequest) (ns []int64, err error) {
 	if err != nil || len(ns) == limit {
 		return ns, err
 	}
-	more, err := t.exists(`SELECT 1 FROM deliveries WHERE due_at <= ? LIMIT 1 OFFSET ?`, now, reach)
+	more, err := one(t, `SELECT 1 FROM deliveries WHERE due_at <= ? LIMIT 1 OFFSET ?`, []any{now, reach})
 	if err != nil || !more {
 		return ns, err
 	}

@@ -60,7 +60,7 @@ func (l *ledgerTx) save() error {
 
 // post adds an entry unless its id is known. It refuses the amounts that Append refuses.
 func (l *ledgerTx) post(e billing.Entry) error {
-	known, err := l.exists(`SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, e.ID)
+	known, err := one(l, `SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, []any{e.ID})
 	if known || err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@
 //	…
 //	defer store.Close(context.Background())
 //
-// Each role keeps the contract of its port.
-//
 // # Writes
 //
 // A write that returned nil is on the disk. It survives kill -9 and, if the disk keeps the data
@@ -24,8 +22,6 @@
 // program has the file locked. If it ends later, the call waits for the outcome, which takes one
 // transaction at most. It returns nil if everything was recorded, otherwise an error that a port
 // names, the context's or SQLite's.
-//
-// A panic during a call, for example in Options.Now, becomes an error of that call.
 //
 // # Reads
 //
@@ -83,9 +79,9 @@
 // Options.IDRetention (at most Options.MaxEventIDs ids), to recognise a post that is found again.
 // Removing ledger entries does not change balances.
 //
-// Each transaction that adds rows removes some that are too old or too many: 64 of each kind, plus
-// twice as many as it adds. Rows past their retention are not shown, even before
-// they are removed. The file does not shrink: free pages are used again.
+// A transaction removes rows that are too old or too many when some hundred rows were added since
+// the last removal, or a second has passed: 64 of each kind, plus twice as many as were added. Rows
+// past their retention are not shown. The file does not shrink: free pages are used again.
 //
 // Erase removes the rows of an owner. Bytes of rows deleted by Erase or by retention stay in free
 // pages of the file until these are overwritten. VACUUM removes them: run "sqlite3 streams.db

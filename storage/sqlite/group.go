@@ -16,7 +16,7 @@ func (w *writer) begin() (*tx, error) {
 		return nil, err
 	}
 	t := &tx{conn: w.conn, stmts: w.stmts}
-	s, err := t.prepare("BEGIN IMMEDIATE")
+	s, err := t.prepare(statement{query: "BEGIN IMMEDIATE"})
 	if err == nil {
 		_, err = s.ExecContext(w.ctx) // the end of the context ends the wait
 	}

@@ -27,12 +27,12 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 		return err
 	}
 	return l.change(ctx, func(t *ledgerTx) error {
-		open, err := t.exists(`SELECT 1 FROM reservations WHERE id = ?`, r.ID)
+		open, err := one(t, `SELECT 1 FROM reservations WHERE id = ?`, []any{r.ID})
 		if open || err != nil {
 			return err
 		}
-		known, err := t.exists(`SELECT 1 FROM resolved_reservations WHERE id = ?1
-			UNION ALL SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, r.ID)
+		known, err := one(t, `SELECT 1 FROM resolved_reservations WHERE id = ?1
+			UNION ALL SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, []any{r.ID})
 		if err != nil {
 			return err
 		}

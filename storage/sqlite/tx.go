@@ -32,9 +32,7 @@ func (st statement) text() string {
 
 // prepare returns the prepared statement for a query. It keeps all of them, because there are only
 // some dozens of queries, and some have up to 64 numbers of rows.
-func (t *tx) prepare(query string) (*sql.Stmt, error) { return t.prepareRows(statement{query: query}) }
-
-func (t *tx) prepareRows(key statement) (*sql.Stmt, error) {
+func (t *tx) prepare(key statement) (*sql.Stmt, error) {
 	if s := t.stmts[key]; s != nil {
 		return s, nil
 	}
@@ -57,7 +55,7 @@ const maxParams = 64
 // because a statement costs about as much as a row.
 func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt, values []any) error) error {
 	for some := range slices.Chunk(values, maxParams/width*width) {
-		s, err := t.prepareRows(statement{query, len(some) / width, width})
+		s, err := t.prepare(statement{query, len(some) / width, width})
 		if err != nil {
 			return wrap(err)
 		}
@@ -92,7 +90,7 @@ func (t *tx) exec(query string, args ...any) error {
 
 // change runs a statement and returns how many rows it changed.
 func (t *tx) change(query string, args ...any) (int64, error) {
-	s, err := t.prepare(query)
+	s, err := t.prepare(statement{query: query})
 	if err != nil {
 		return 0, wrap(err)
 	}
@@ -105,16 +103,11 @@ func (t *tx) change(query string, args ...any) (int64, error) {
 }
 
 func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
-	s, err := t.prepare(query)
+	s, err := t.prepare(statement{query: query})
 	if err != nil {
 		return nil, err
 	}
 	return s.QueryContext(context.Background(), args...)
-}
-
-// exists reports whether the query has a row.
-func (t *tx) exists(query string, args ...any) (bool, error) {
-	return one(t, query, args)
 }
 
 // querier is implemented by tx and snapshot.
