@@ -105,8 +105,19 @@ func (s *Store) prepare(ctx context.Context, conn *sql.Conn) (err error) {
 		return wrap(err)
 	}
 	crashpoint.Hit("sqlite.schema.committed")
+	// SQLite does not wait for this lock: another program may be opening the new file, too.
 	var mode string
-	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+	for end := time.Now().Add(busyTimeout); ; {
+		err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		if !hasCode(err, result.SQLITE_BUSY) || time.Now().After(end) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if err != nil {
 		return wrap(err)
 	}
 	if mode != "wal" {
