@@ -79,7 +79,7 @@
 //
 // # Memory
 //
-// All data is in memory: about 560 bytes for an event without its body (110 more with deliveries),
+// All data is in memory: about 560 bytes for an event without its body (110 more for several receivers),
 // and 650 for each of its deliveries, open or not. A body is stored once. A ledger entry takes about
 // 400 bytes, a remembered id 150. The default of 1,000,000 events, with 1 KB and one delivery each,
 // needs 2.3 GB, and 1 GB more while an append-only file is rewritten during writes. If the memory is

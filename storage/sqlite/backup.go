@@ -38,7 +38,7 @@ func BackupFile(ctx context.Context, file, path string) error {
 	if err != nil {
 		return wrap(err)
 	}
-	if _, err := sizeOf(from); err != nil {
+	if err := checkRegular(from); err != nil {
 		return fmt.Errorf("%w: %s", err, file)
 	}
 	return backup(ctx, path, from)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
@@ -33,9 +34,7 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (sto
 		}
 		all.Add(e)
 	}
-	for len(targets) > 0 {
-		step := targets[:min(len(targets), eraseStep)]
-		targets = targets[len(step):]
+	for step := range slices.Chunk(targets, eraseStep) {
 		err := s.write(ctx, func(t *tx) error {
 			n, err := t.change(`DELETE FROM cursors WHERE target IN (SELECT value FROM json_each(?))`, jsonColumn{step})
 			all.Cursors += int(n)

@@ -93,8 +93,11 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 // prepare refuses a foreign file, waits until no other Store has the file, and creates the schema in
 // an empty one.
 func (s *Store) prepare(ctx context.Context, conn *sql.Conn) (err error) {
-	if err := checkFile(ctx, conn); err != nil && err != errEmpty {
-		return err
+	if err = checkFile(ctx, conn); err == errEmpty {
+		err = os.Chmod(s.path, 0o600) // the mode that createFile sets
+	}
+	if err != nil {
+		return wrap(err)
 	}
 	if !s.opts.Admin {
 		if s.hold, err = takeHold(ctx, s.path, s.opts.Logger); err != nil {
@@ -107,15 +110,10 @@ func (s *Store) prepare(ctx context.Context, conn *sql.Conn) (err error) {
 	crashpoint.Hit("sqlite.schema.committed")
 	// SQLite does not wait for this lock: another program may be opening the new file, too.
 	var mode string
-	for end := time.Now().Add(busyTimeout); ; {
+	err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+	for end := time.Now().Add(busyTimeout); hasCode(err, result.SQLITE_BUSY) && time.Now().Before(end) && ctx.Err() == nil; {
+		time.Sleep(5 * time.Millisecond)
 		err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
-		if !hasCode(err, result.SQLITE_BUSY) || time.Now().After(end) {
-			break
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(5 * time.Millisecond):
-		}
 	}
 	if err != nil {
 		return wrap(err)
@@ -145,23 +143,16 @@ func makeFile(path string) error {
 	if err := createFile(path); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	size, err := sizeOf(path)
-	if err == nil && size == 0 {
-		err = wrap(os.Chmod(path, 0o600)) // the mode that createFile sets
-	}
-	return err
+	return checkRegular(path)
 }
 
-// sizeOf returns the size of a file. It refuses a directory.
-func sizeOf(path string) (int64, error) {
+// checkRegular refuses a directory.
+func checkRegular(path string) error {
 	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return 0, wrap(err)
-	case !info.Mode().IsRegular():
-		return 0, fmt.Errorf("%w: no regular file", ErrForeign)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: no regular file", ErrForeign)
 	}
-	return info.Size(), nil
+	return wrap(err)
 }
 
 // errEmpty is the error of checkFile for a file without a schema.

@@ -22,10 +22,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) (claimed []de
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return claimed, nil
+	return claimed, err
 }
 
 // lease sets the due time of the deliveries with the numbers ns to until, and returns them in this

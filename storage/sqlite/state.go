@@ -36,10 +36,7 @@ func (ss stateStore) Swap(ctx context.Context, n record.Name, version uint64, va
 		next, err = swap(t, n, version, value, ttl, ss.s.opts.Now())
 		return err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return next, nil
+	return next, err
 }
 
 func swap(t *tx, n record.Name, version uint64, value []byte, ttl time.Duration, now time.Time) (next uint64, err error) {
