@@ -37,5 +37,9 @@ func (l *events) forget(e *event) {
 	for _, d := range e.deliveries {
 		delete(l.deliveries, d.id)
 	}
+	if e.owner.events[0] == e { // mostly
+		popFront(&e.owner.events)
+		return
+	}
 	removeAt(&e.owner.events, len(e.owner.events)-len(e.owner.after(e.seq))-1)
 }

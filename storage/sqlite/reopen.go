@@ -18,10 +18,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		}
 		return reopen(t, ns, nanos(r.Due))
 	})
-	if err != nil {
-		return 0, err
-	}
-	return len(ns), nil
+	return len(ns), err
 }
 
 // reopen makes final deliveries pending again.
