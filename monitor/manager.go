@@ -115,15 +115,10 @@ func (m *Manager) Get(ctx context.Context, owner, id string) (Monitor, error) {
 
 // effective returns mon with the manager's default interval in place of an interval of 0.
 func (m *Manager) effective(mon Monitor) Monitor {
-	m.complete(&mon)
-	return mon
-}
-
-// complete sets the manager's default interval in place of an interval of 0.
-func (m *Manager) complete(mon *Monitor) {
 	if mon.PollInterval == 0 && !m.cfg.Paced && mon.ID != "" {
 		mon.PollInterval = m.cfg.DefaultInterval
 	}
+	return mon
 }
 
 // List returns a page of an owner's monitors, oldest first.
@@ -133,7 +128,7 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 		return Page{}, err
 	}
 	for i := range list {
-		m.complete(&list[i])
+		list[i] = m.effective(list[i])
 	}
 	return Page{Monitors: list, Total: total, Page: q.Page, PageSize: q.PageSize}, nil
 }
