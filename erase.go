@@ -29,8 +29,8 @@ const goneFor = time.Hour
 const nodesFollow = 2 * time.Second
 
 // Erase removes everything that the Store has of an owner, and ends the owner's polls and
-// deliveries, on other nodes within a second. For an hour the Store refuses what would be stored
-// anew: creations and changes return ErrErasing. Bytes of what was removed may stay in the Store's
+// deliveries on all nodes. For an hour the Store refuses what would be stored for the owner anew:
+// creations and changes return ErrErasing. Bytes of what was removed may stay in the Store's
 // files: see docs/stores.md. After an error call Erase again; it counts what it then removes.
 // Before Start it works while no fleet runs on the Store, after Shutdown it returns ErrNotRunning.
 func (e *Engine) Erase(ctx context.Context, owner string) (r storage.Erased, err error) {

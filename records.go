@@ -82,6 +82,7 @@ func (r *records) follow(ctx context.Context, entry record.Entry) error {
 		return r.dispatcher.Follow(ctx, entry.Owner, entry.ID)
 	case record.Owner: // is being erased: what is stored of it is about to go
 		gone := func(owner string) bool { return record.OwnerID(owner) == entry.ID }
+		r.dispatcher.DropOwner(gone)
 		return ignoreEnd(errors.Join(r.monitors.End(ctx, gone), r.rules.End(ctx, gone)))
 	}
 	return nil // keys need nothing: they are read from the store for each request

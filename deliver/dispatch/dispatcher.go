@@ -102,6 +102,10 @@ func (d *Dispatcher) Stats() Stats {
 	return s
 }
 
+// DropOwner removes the lanes of the endpoints of owners that were erased, those for which gone
+// returns true. No attempt from them begins after DropOwner has returned. Attempts under way finish.
+func (d *Dispatcher) DropOwner(gone func(owner string) bool) { d.sched.dropOwner(gone) }
+
 // FailingSince returns when the first failed attempt since the last success began, as far as this
 // process knows. It returns zero if there is none.
 func (d *Dispatcher) FailingSince(endpointID string) time.Time {

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/roles"
 )
 
 // A followed change of the receiver, or an end of a time without attempts, ends the waits of the
@@ -107,5 +110,52 @@ func TestFollowedRecordIsUsedAtOnce(t *testing.T) {
 		if !slices.Equal(limits, []int{0, 0, 3}) {
 			t.Errorf("attempts by records with the limits %v, want the third by the new record and no other", limits)
 		}
+	})
+}
+
+// DropOwner ends the lanes of an owner: an attempt under way is recorded, none begins after it.
+// Lanes of other owners stay, and so do those of handlers, which have the events of all owners.
+func TestDropOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(time.Second)
+			return deliver.Result{OK: true}
+		}, func(c *dispatch.Config) {
+			c.LaneInFlight = 1
+			c.Senders[deliver.SchemeHandler] = c.Senders["https"]
+		})
+		b.run()
+		for _, owner := range []string{"erased", "other"} {
+			source := deliver.Source{Kind: deliver.SourceMonitor, ID: owner, Owner: owner}
+			if err := roles.Endpoints(b.store.Ports().Records).Create(t.Context(), deliver.Endpoint{ID: owner, Source: source, URL: "https://example.com/",
+				Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive}); err != nil {
+				t.Fatal(err)
+			}
+			batch := &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second)}
+			for i := range 5 {
+				tweet := fmt.Sprint("p", i)
+				batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID(owner, tweet), Source: source, TweetID: tweet, Body: []byte("{}"),
+					PublishedAt: time.Now(), DetectedAt: time.Now(), Handlers: []string{"all"}})
+			}
+			if err := b.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{batch}); err != nil {
+				t.Fatal(err)
+			}
+			b.d.Enqueue(batch.Deliveries)
+		}
+		pass(500 * time.Millisecond)
+		b.d.DropOwner(func(owner string) bool { return owner == "erased" })
+		pass(20 * time.Second)
+		sent := map[string]int{}
+		for _, s := range b.all() {
+			sent[s.endpoint]++
+		}
+		if sent["erased"] != 1 || sent["other"] != 5 || sent["handler:all"] != 10 {
+			t.Errorf("attempts %v, want 1 that had begun, 5, and 10 of the handler", sent)
+		}
+		p, err := b.store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "erased", State: deliver.StateDelivered, Via: deliver.ViaWebhook})
+		if err != nil || p.Total != 1 {
+			t.Errorf("%d recorded, %v; want the one that was under way", p.Total, err)
+		}
+		b.stop()
 	})
 }

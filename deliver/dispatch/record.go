@@ -75,6 +75,17 @@ func (s *scheduler) dropLane(endpointID string) {
 	}
 }
 
+// dropOwner ends the lanes of the endpoints of the owners for which gone returns true.
+func (s *scheduler) dropOwner(gone func(owner string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.lanes {
+		if !l.handler && gone(l.owner) {
+			s.clear(l)
+		}
+	}
+}
+
 // recordChanged makes the endpoint's lane read its record again before the next attempt.
 func (s *scheduler) recordChanged(endpointID string) {
 	s.mu.Lock()
