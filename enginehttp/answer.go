@@ -31,8 +31,15 @@ func (a reply) encoded() reply {
 	return a
 }
 
+// appended is a value that appends its JSON.
+type appended func(b []byte) []byte
+
 // encode appends value as JSON. It panics if value cannot be encoded.
 func encode(buf *bytes.Buffer, value any) {
+	if value, ok := value.(appended); ok {
+		buf.Write(value(buf.AvailableBuffer()))
+		return
+	}
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(value); err != nil {

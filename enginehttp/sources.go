@@ -43,16 +43,18 @@ func (s sourceAPI[R]) handleList(c *call) (reply, error) {
 			return reply{}, err
 		}
 	}
-	b := append(make([]byte, 0, 128+512*len(list)), `{"`+s.list+`":[`...)
-	for i := range list {
-		b = s.append(comma(b, i), &list[i], "", charged[i])
-	}
-	b = strconv.AppendInt(append(b, `],"total":`...), int64(total), 10)
-	b = strconv.AppendInt(append(b, `,"page":`...), int64(pg.Page), 10)
-	b = strconv.AppendInt(append(b, `,"page_size":`...), int64(pg.PageSize), 10)
-	b = strconv.AppendInt(append(b, `,"limit":`...), int64(pg.Limit), 10)
-	b = strconv.AppendInt(append(b, `,"offset":`...), pg.Offset, 10)
-	return reply{text: append(b, "}\n"...)}, nil
+	return reply{value: appended(func(b []byte) []byte {
+		b = append(b, `{"`+s.list+`":[`...)
+		for i := range list {
+			b = s.append(comma(b, i), &list[i], "", charged[i])
+		}
+		b = strconv.AppendInt(append(b, `],"total":`...), int64(total), 10)
+		b = strconv.AppendInt(append(b, `,"page":`...), int64(pg.Page), 10)
+		b = strconv.AppendInt(append(b, `,"page_size":`...), int64(pg.PageSize), 10)
+		b = strconv.AppendInt(append(b, `,"limit":`...), int64(pg.Limit), 10)
+		b = strconv.AppendInt(append(b, `,"offset":`...), pg.Offset, 10)
+		return append(b, "}\n"...)
+	})}, nil
 }
 
 func (s sourceAPI[R]) handleGet(c *call) (reply, error) {
