@@ -3,6 +3,7 @@ package roles
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/streamwatch/streamwatch/record"
 )
@@ -66,7 +67,7 @@ func (r role[T]) page(ctx context.Context, owner, status string, page, size int)
 	if size == 0 {
 		size = 20
 	}
-	const most = 1 << 31 // keeps the product small, and is beyond the last page of any owner
+	const most = math.MaxInt32 // keeps the product small, and is beyond the last page of any owner
 	return r.list(ctx, record.Query{Owner: owner, Status: status, Offset: min(page-1, most/size) * size, Limit: size})
 }
 
