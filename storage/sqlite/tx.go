@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"strings"
 )
 
@@ -30,8 +29,7 @@ func (st statement) text() string {
 	return strings.Replace(st.query, rowValues, strings.Repeat(row+", ", st.rows-1)+row, 1)
 }
 
-// prepare returns the prepared statement for a query. It keeps all of them, because there are only
-// some dozens of queries, and some have up to 64 numbers of rows.
+// prepare returns the prepared statement for a query. It keeps all of them: some hundreds at most.
 func (t *tx) prepare(key statement) (*sql.Stmt, error) {
 	if s := t.stmts[key]; s != nil {
 		return s, nil
@@ -52,16 +50,20 @@ const rowValues = "{rows}"
 const maxParams = 64
 
 // inRows runs a query for many rows of width values each. It passes several rows to a statement,
-// because a statement costs about as much as a row.
+// because a statement costs about as much as a row. Above 8 rows it passes a multiple of 8: there
+// are fewer statements to prepare, each of which costs as much as several runs.
 func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt, values []any) error) error {
-	for some := range slices.Chunk(values, maxParams/width*width) {
-		s, err := t.prepare(statement{query, len(some) / width, width})
+	for len(values) > 0 {
+		n := min(len(values), maxParams) / width
+		n = max(min(n, 8), n-n%8)
+		s, err := t.prepare(statement{query, n, width})
 		if err != nil {
 			return wrap(err)
 		}
-		if err := run(s, some); err != nil {
+		if err := run(s, values[:n*width]); err != nil {
 			return err
 		}
+		values = values[n*width:]
 	}
 	return nil
 }
