@@ -85,7 +85,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 		conn.Close()
 		return nil, err
 	}
-	s.w = newWriter(s.writes, conn, s.opts.Logger, retention{opts: s.opts, next: s.opts.Now().Add(time.Second)})
+	s.w = newWriter(s.writes, conn, s.opts.Logger, retention{opts: s.opts})
 	go s.w.run()
 	return s, nil
 }

@@ -161,6 +161,21 @@ func TestRemovalGoesInSmallSteps(t *testing.T) {
 	want(t, "known ids", rows(t, s, "removed_events"), old)
 }
 
+// A program that runs for less than a second at a time removes what is too old, too.
+func TestAShortRunRemoves(t *testing.T) {
+	t.Parallel()
+	path := newFile(t)
+	s, c := openAt(t, path, sqlite.Options{})
+	commitAt(t, s, start, newEvents(acme, "1", "2")...)
+	must(t, s.Close(t.Context()))
+	c.Advance(8 * 24 * time.Hour)
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: c.Now})
+	must(t, err)
+	t.Cleanup(func() { closed(t, s) })
+	commitAt(t, s, c.Now(), newEvents(acme, "3")...)
+	want(t, "events", rows(t, s, "events"), 1)
+}
+
 // Removing keeps up with a stream of events, however many come at a time.
 func TestRemovalKeepsUp(t *testing.T) {
 	t.Parallel()
