@@ -81,20 +81,22 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if err != nil {
 		return nil, wrap(err)
 	}
-	if err = s.prepare(ctx, conn); err != nil {
+	r := retention{opts: s.opts}
+	if err = s.prepare(ctx, conn, &r); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	s.w = newWriter(s.writes, conn, s.opts.Logger, retention{opts: s.opts})
+	s.w = newWriter(s.writes, conn, s.opts.Logger, r)
 	go s.w.run()
 	return s, nil
 }
 
 // prepare refuses a foreign file, waits until no other Store has the file, and creates the schema in
 // an empty one.
-func (s *Store) prepare(ctx context.Context, conn *sql.Conn) (err error) {
+func (s *Store) prepare(ctx context.Context, conn *sql.Conn, r *retention) (err error) {
 	if err = checkFile(ctx, conn); err == errEmpty {
-		err = os.Chmod(s.path, 0o600) // the mode that createFile sets
+		r.next = s.opts.Now().Add(time.Second) // an empty store has nothing to remove
+		err = os.Chmod(s.path, 0o600)          // the mode that createFile sets
 	}
 	if err != nil {
 		return wrap(err)

@@ -1,8 +1,6 @@
 package sqlite
 
-import (
-	"time"
-)
+import "time"
 
 // removeStep is part of the maximum number of rows of each kind that are removed at a time:
 // removeStep plus twice as many as were added since the last time. That is enough to catch up, and
