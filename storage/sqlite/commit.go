@@ -126,18 +126,13 @@ func (c *commit) readNumbers([]*detect.Batch) error {
 			owners = append(owners, source.Owner)
 		}
 	}
-	if len(owners) == 0 {
-		return nil // no event is new
-	}
-	if _, err := one(c.t, `SELECT `+newestEvent, nil, &c.newest); err != nil {
-		return err
-	}
 	return c.t.eachRows(`WITH asked (owner) AS (VALUES {rows})
 		SELECT owner, coalesce(nullif(max(coalesce((SELECT max(e.seq) FROM events e WHERE e.owner = asked.owner), 0),
-			coalesce((SELECT o.removed_seq FROM owners o WHERE o.owner = asked.owner), 0)), 0), (SELECT erased_seq FROM totals)) FROM asked`, 1, owners, func(rows *sql.Rows) error {
+			coalesce((SELECT o.removed_seq FROM owners o WHERE o.owner = asked.owner), 0)), 0), (SELECT erased_seq FROM totals)), `+newestEvent+`
+			FROM asked`, 1, owners, func(rows *sql.Rows) error {
 		var owner string
 		var seq uint64
-		err := rows.Scan(&owner, &seq)
+		err := rows.Scan(&owner, &seq, &c.newest)
 		c.lastSeq[owner] = seq
 		return wrap(err)
 	})
