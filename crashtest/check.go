@@ -45,7 +45,7 @@ func check(o *outcome, ends map[string]int, rest bool) []violation {
 	c.detections()
 	c.cursors()
 	c.recordsKept()
-	for _, half := range c.State.halves() {
+	for _, half := range c.State.halfDone() {
 		c.add("records", "%s", half)
 	}
 	c.deliveries()

@@ -2,10 +2,10 @@ package main
 
 import "fmt"
 
-// halves returns what the records show of changes that are half done: a monitor or rule without
+// halfDone returns what the records show of changes that are half done: a monitor or rule without
 // the webhook that it shows, or a webhook without its monitor or rule. Nobody may ever see that,
 // also if a process died during the change.
-func (s *state) halves() (found []string) {
+func (s *state) halfDone() (found []string) {
 	sources := make(map[string]hook)
 	for _, w := range s.Monitors {
 		sources[w.ID] = w.Hook

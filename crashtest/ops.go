@@ -60,7 +60,7 @@ type reply struct {
 	Watch     *watch
 	Endpoints []endpoint
 	Open      bool
-	Halves    []string `json:",omitempty"` // see halfChanges
+	HalfDone  []string `json:",omitempty"` // see halfChanges
 	Up        bool     `json:",omitempty"` // it has started
 	// Worker is what a worker has written, see worker.
 	Worker *written `json:",omitempty"`
@@ -136,8 +136,8 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 	case doRelease:
 		return reply{}, ledger.Release(ctx, o.ID)
 	case doLook:
-		halves, err := halfChanges(ctx, s.store.Ports().Records)
-		return reply{Halves: halves}, err
+		halfDone, err := halfChanges(ctx, s.store.Ports().Records)
+		return reply{HalfDone: halfDone}, err
 	case doAsk:
 		_, open, err := s.store.Ports().Outbox.NextDue(ctx, nil)
 		return reply{Open: open}, err

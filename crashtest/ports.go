@@ -64,7 +64,7 @@ func halfChanges(ctx context.Context, records record.Store) ([]string, error) {
 			return nil, err
 		}
 		if after, err := lastChange(ctx, records); err != nil || after == before {
-			return s.halves(), err
+			return s.halfDone(), err
 		}
 	}
 	return nil, nil

@@ -234,7 +234,7 @@ func (c *customers) resolve(s *slot, do string) {
 // look asks a process to read all records while it and others change them.
 func (c *customers) look() {
 	c.ask(op{Do: doLook}, func(r reply) {
-		for _, half := range r.Halves {
+		for _, half := range r.HalfDone {
 			c.broke("records", "seen beside a change: %s", half)
 		}
 	})

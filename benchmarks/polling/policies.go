@@ -115,7 +115,7 @@ func (p *intervals) found(account int32, now int64, posts []int64) {
 	p.queue.Set(account, from+int64(min(every, 1e9)*1e9))
 }
 
-// newBackOff halves an account's interval when a poll finds something, and
+// newBackOff cuts an account's interval in half when a poll finds something, and
 // lengthens it by 2 % when not, between a tenth and twice an equal share: wider
 // bounds did worse.
 func newBackOff(n int, share float64) policy {
