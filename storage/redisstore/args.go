@@ -1,8 +1,6 @@
 package redisstore
 
-import (
-	"github.com/streamwatch/streamwatch/record"
-)
+import "github.com/streamwatch/streamwatch/record"
 
 // args returns the arguments of lua/journal_commit.lua and lua/charges.lua. The commit removes up
 // to most old events.
@@ -37,7 +35,7 @@ func (p *plan) args(most int) []any {
 	if p.alone {
 		w = append(w, p.clock)
 	}
-	var b encoder
+	b := make(encoder, 0, 2048) // large enough for most records
 	for i := range p.events {
 		ev := p.events[i].ev
 		w = append(w, &ev.ID, encoded(func() []byte {

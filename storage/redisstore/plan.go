@@ -59,19 +59,25 @@ type binding struct{ field, ids string }
 // index numbers distinct names, counting from 0.
 type index[T comparable] struct {
 	names []T
-	at    map[T]int
+	at    map[T]int // of all names but the first 8: comparing these is faster
 }
 
 // of returns the number of a name. isNew means that the name got it now.
 func (x *index[T]) of(name T) (n int, isNew bool) {
+	if n = slices.Index(x.names[:min(len(x.names), 8)], name); n >= 0 {
+		return n, false
+	}
 	if n, found := x.at[name]; found {
 		return n, false
 	}
-	if x.at == nil {
+	n = len(x.names)
+	x.names = append(x.names, name)
+	if n == 8 {
 		x.at = make(map[T]int)
 	}
-	n = len(x.names)
-	x.names, x.at[name] = append(x.names, name), n
+	if n >= 8 {
+		x.at[name] = n
+	}
 	return n, true
 }
 
