@@ -95,6 +95,28 @@ func commitCases() []storeCase {
 			}
 			expect(t, len(t.claim(t.start, 2000)), 1000, "Commit lost deliveries of a large group")
 		}},
+		storeCase{name: "many owners, sources and targets in one commit", run: func(t *storeTest) {
+			const n = 20
+			for i := range n {
+				t.bind(storeSource(fmt.Sprint("owner", i), fmt.Sprint("m", i)), fmt.Sprint("e", i))
+			}
+			batches := make([]*detect.Batch, 3*n)
+			for i := range batches {
+				batches[i] = &detect.Batch{
+					Events: newEvents(storeSource(fmt.Sprint("owner", i%n), fmt.Sprint("m", i%n)), fmt.Sprint(i)),
+					Cursor: &detect.Cursor{Target: fmt.Sprint("t", i%n), Since: t.at(i)}, DeliverBy: t.start,
+				}
+			}
+			t.commit(batches...)
+			for i, b := range batches {
+				expect(t, endpointsOf(b.Deliveries), fmt.Sprint("e", i%n), "an event goes to the endpoints of its own source, here of owner%d", i%n)
+				expect(t, b.Events[0].Seq, uint64(i/n+1), "each owner's events are numbered from 1, here those of owner%d", i%n)
+			}
+			for i := range n {
+				last := detect.Cursor{Target: fmt.Sprint("t", i), Since: t.at(2*n + i)}
+				t.same(t.cursors(last.Target), []detect.Cursor{last}, "the last cursor of each target counts")
+			}
+		}},
 		storeCase{name: "what the caller does to a batch afterwards changes nothing", run: func(t *storeTest) {
 			b := t.commitDue(t.start, newEvent(acme, "1", "log"))
 			b.Events[0].TweetID, b.Events[0].Handlers[0] = "spoilt", "spoilt"
