@@ -115,6 +115,7 @@ func commitCases() []storeCase {
 			for i := range n {
 				last := detect.Cursor{Target: fmt.Sprint("t", i), Since: t.at(2*n + i)}
 				t.same(t.cursors(last.Target), []detect.Cursor{last}, "the last cursor of each target counts")
+				expect(t, t.logged(fmt.Sprint("owner", i)), fmt.Sprintf("1:%d 2:%d 3:%d", i, n+i, 2*n+i), "the log has each owner's events")
 			}
 		}},
 		storeCase{name: "what the caller does to a batch afterwards changes nothing", run: func(t *storeTest) {
