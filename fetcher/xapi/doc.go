@@ -79,7 +79,8 @@
 // the authors of found posts only with Expand.Authors. It sends the ids of the posts that a
 // post answers, quotes or reposts only with Expand.Posts.
 //
-// PublishedAt comes from the id, to the millisecond. FullText is the whole text of a long
+// X escapes &, < and > in texts and names, once; a Tweet has them unescaped. Indices are offsets
+// in its text. PublishedAt comes from the id, to the millisecond. FullText is the whole text of a long
 // post. A repost's text is "RT @handle: " and the original text, which is cut at 140
 // characters without Expand.Posts. An edited post is a new post with its own id. Timelines
 // show only the newest version; on a stream, EditTweetIDs has the ids of all versions.

@@ -2,6 +2,7 @@ package xapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -65,6 +66,68 @@ func TestRecords(t *testing.T) {
 	if !reply.IsReply() || reply.InReplyToStatusID != "1212092628029698048" || reply.InReplyToUserID != "12" || reply.ConversationID != "1212092628029698048" {
 		t.Errorf("the reply is %+v", reply)
 	}
+}
+
+// X escapes &, < and > once in what people write, and counts offsets in the escaped text.
+func TestEscapes(t *testing.T) {
+	tag := func(text string, start, end int) string {
+		return fmt.Sprintf(`"text":%q,"entities":{"hashtags":[{"start":%d,"end":%d,"tag":"x"}],"mentions":[{"start":%[2]d,"end":%d,"username":"bob","id":"12"}]}`, text, start, end)
+	}
+	for _, c := range []struct {
+		name, post, includes string
+		get                  func(t *fetcher.Tweet) any
+		want                 any
+	}{
+		{"a text", `"text":"a &lt;b&gt; &amp; c"`, "", func(t *fetcher.Tweet) any { return t.Text + "|" + t.FullText }, "a <b> & c|a <b> & c"},
+		{"a text about an escape", `"text":"write &amp;amp; or &amp;lt;"`, "", func(t *fetcher.Tweet) any { return t.Text }, "write &amp; or &lt;"},
+		{"other references are the author's own", `"text":"&quot;&#39;&nbsp;&copy;&amp"`, "", func(t *fetcher.Tweet) any { return t.Text }, "&quot;&#39;&nbsp;&copy;&amp"},
+		{"a long text", `"text":"a &amp;","note_post":{"text":"a &amp; b"}`, "", func(t *fetcher.Tweet) any { return t.Text + "|" + t.FullText }, "a &|a & b"},
+		{"a long text by its old name", `"text":"a &amp;","note_tweet":{"text":"a &amp; b"}`, "", func(t *fetcher.Tweet) any { return t.FullText }, "a & b"},
+		{"a repost", `"text":"RT @bob: a &amp;…","referenced_posts":[{"type":"retweeted","id":"7"}]`, `"posts":[{"id":"7","text":"a &amp; b"}]`,
+			func(t *fetcher.Tweet) any { return t.Text + "|" + t.FullText }, "RT @bob: a &…|RT @bob: a & b"},
+		{"a client", `"source":"Q&amp;A"`, "", func(t *fetcher.Tweet) any { return t.Source }, "Q&A"},
+		{"an author", `"author_id":"12"`, `"users":[{"id":"12","username":"bob","name":"B&amp;B","description":"&lt;3","location":"here &amp; there","url":"https://t.co/?a=1&amp;b"}]`,
+			func(t *fetcher.Tweet) any {
+				return []string{t.UserName, t.User.Name, *t.User.Description, *t.User.Location, *t.User.URL}
+			}, []string{"B&B", "B&B", "<3", "here & there", "https://t.co/?a=1&amp;b"}},
+		{"a poll", `"attachments":{"poll_ids":["9"]}`, `"polls":[{"id":"9","options":[{"position":1,"label":"R&amp;D"},{"position":2,"label":"&gt; 9"}]}]`,
+			func(t *fetcher.Tweet) any { return t.Poll.Options }, []fetcher.PollOption{{Position: 1, Label: "R&D"}, {Position: 2, Label: "> 9"}}},
+		{"a place", `"geo":{"place_id":"p"}`, `"places":[{"id":"p","name":"A&amp;P","full_name":"A&amp;P, Ohio","country":"Bosnia &amp; Herzegovina"}]`,
+			func(t *fetcher.Tweet) any { return *t.Place }, fetcher.Place{ID: "p", Name: "A&P", FullName: "A&P, Ohio", Country: "Bosnia & Herzegovina"}},
+		{"a picture", `"attachments":{"media_keys":["3_1"]}`, `"media":[{"media_key":"3_1","alt_text":"salt &amp; pepper"}]`,
+			func(t *fetcher.Tweet) any { return t.Media[0].AltText }, "salt & pepper"},
+		{"who is mentioned", tag("@bob", 0, 4), `"users":[{"id":"12","username":"bob","name":"B&amp;B"}]`,
+			func(t *fetcher.Tweet) any { return t.UserMentions[0].Name }, "B&B"},
+
+		{"an offset before escapes", tag("#x &amp; y", 0, 2), "", indices, [][]int{{0, 2}, {0, 2}}},
+		{"an offset behind escapes", tag("&lt;&amp;&gt; é👩‍🚀 #x", 19, 21), "", indices, [][]int{{9, 11}, {9, 11}}},
+		{"an offset behind an escaped escape", tag("&amp;amp; #x", 10, 12), "", indices, [][]int{{6, 8}, {6, 8}}},
+		{"an offset in a text without escapes", tag("& é #x", 4, 6), "", indices, [][]int{{4, 6}, {4, 6}}},
+		{"an offset to the end", tag("&amp;", 0, 5), "", indices, [][]int{{0, 1}, {0, 1}}},
+		{"an offset beyond the end", tag("&amp; #x", 6, 9), "", indices, [][]int{nil, nil}},
+		{"an offset below 0", tag("&amp; #x", -1, 2), "", indices, [][]int{nil, nil}},
+		{"an offset in a long text", `"text":"cut","note_post":{"text":"&amp; long #x","entities":{"hashtags":[{"start":11,"end":13,"tag":"x"}]}}`, "", indices, [][]int{{7, 9}}},
+		{"an offset in a repost", `"text":"RT @bob: &amp;…","referenced_posts":[{"type":"retweeted","id":"7"}]`, `"posts":[{"id":"7",` + tag("&amp; #x", 6, 8) + `}]`, indices, [][]int{{11, 13}, {11, 13}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tweets, _ := decodePage(t, `{"data":[{"id":"20",`+c.post+`}],"includes":{`+c.includes+`}}`)
+			if got := c.get(&tweets[0]); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// indices has the offsets of a post's tags and mentions.
+func indices(t *fetcher.Tweet) any {
+	var all [][]int
+	for _, h := range t.Hashtags {
+		all = append(all, h.Indices)
+	}
+	for _, m := range t.UserMentions {
+		all = append(all, m.Indices)
+	}
+	return all
 }
 
 // What is odd is left out, and loses nothing else.

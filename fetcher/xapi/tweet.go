@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -15,10 +16,10 @@ func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 	retweeted, quoted, repliedTo := refer(refs, "retweeted"), refer(refs, "quoted"), refer(refs, "replied_to")
 	t := fetcher.Tweet{
 		ID:                p.ID,
-		Text:              p.Text,
-		FullText:          p.fullText(),
+		Text:              unescape(p.Text),
+		FullText:          unescape(p.fullText()),
 		Lang:              p.Lang,
-		Source:            p.Source,
+		Source:            unescape(p.Source),
 		UserID:            p.AuthorID,
 		FavoriteCount:     p.Metrics.Likes,
 		RetweetCount:      cmp.Or(p.Metrics.Reposts, p.Metrics.Retweets),
@@ -47,7 +48,7 @@ func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 		t.EditableUntilMsecs = until.UnixMilli()
 	}
 	if u := in.user(p.AuthorID); u != nil {
-		t.Username, t.UserName, t.User = u.Username, u.Name, u.record()
+		t.Username, t.UserName, t.User = u.Username, unescape(u.Name), u.record()
 	}
 	if t.Username == "" && t.ID != "" {
 		t.Permalink = "https://x.com/i/status/" + t.ID // works without the author's name
@@ -56,7 +57,7 @@ func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 	if retweeted != "" {
 		if original := in.post(retweeted); original != nil {
 			shown = original
-			t.FullText = repostText(p.Text, original.fullText())
+			t.FullText = unescape(repostText(p.Text, original.fullText()))
 		}
 	}
 	shown.attach(&t, in)
@@ -124,7 +125,7 @@ func (p *post) attach(t *fetcher.Tweet, in *includes) {
 	}
 	for i := range in.Places {
 		if pl := &in.Places[i]; pl.ID == p.Geo.PlaceID && pl.ID != "" && t.Place == nil {
-			t.Place = &fetcher.Place{ID: pl.ID, FullName: pl.FullName, Name: pl.Name, Country: pl.Country, CountryCode: pl.CountryCode}
+			t.Place = &fetcher.Place{ID: pl.ID, FullName: unescape(pl.FullName), Name: unescape(pl.Name), Country: unescape(pl.Country), CountryCode: pl.CountryCode}
 		}
 	}
 }
@@ -132,6 +133,10 @@ func (p *post) attach(t *fetcher.Tweet, in *includes) {
 // marks sets links, tags and mentions. For a repost it uses those of the original post, because
 // a repost's own end where its text is cut.
 func (p *post) marks(t *fetcher.Tweet, shown *post, in *includes) {
+	shift := 0
+	if shown != p {
+		shift = utf8.RuneCountInString(t.FullText) - utf8.RuneCountInString(unescape(shown.fullText()))
+	}
 	own, long := shown.Entities, entities{}
 	if n := shown.note(); n != nil {
 		long = n.Entities
@@ -139,29 +144,30 @@ func (p *post) marks(t *fetcher.Tweet, shown *post, in *includes) {
 	for _, l := range longer(long.URLs, own.URLs) {
 		t.URLs = append(t.URLs, fetcher.URL{URL: l.URL, ExpandedURL: l.ExpandedURL, DisplayURL: l.DisplayURL, UnwoundURL: l.UnwoundURL})
 	}
-	for _, h := range longer(long.Hashtags, own.Hashtags) {
-		t.Hashtags = append(t.Hashtags, fetcher.Hashtag{Text: h.Tag, Indices: span(h.Start, h.End)})
+	// The offsets are in the text of which the entities are.
+	text := func(long int) spans {
+		if long > 0 {
+			return newSpans(shown.note().Text, shift)
+		}
+		return newSpans(shown.Text, shift)
 	}
+	at := text(len(long.Hashtags))
+	for _, h := range longer(long.Hashtags, own.Hashtags) {
+		t.Hashtags = append(t.Hashtags, fetcher.Hashtag{Text: h.Tag, Indices: at.of(h.Start, h.End)})
+	}
+	at = text(len(long.Mentions))
 	for _, m := range longer(long.Mentions, own.Mentions) {
-		out := fetcher.Mention{ID: m.ID, Username: m.Username, Indices: span(m.Start, m.End)}
+		out := fetcher.Mention{ID: m.ID, Username: m.Username, Indices: at.of(m.Start, m.End)}
 		if u := in.user(m.ID); u != nil {
-			out.Name = u.Name
+			out.Name = unescape(u.Name)
 		}
 		t.UserMentions = append(t.UserMentions, out)
 	}
 }
 
-// span returns the offsets of an entity in the text, or nil if they are unknown.
-func span(start, end int64) []int {
-	if end <= start || end > 1<<20 {
-		return nil
-	}
-	return []int{int(start), int(end)}
-}
-
 func (m *media) record() fetcher.Media {
 	r := fetcher.Media{MediaKey: m.Key, Type: m.Type, URL: m.URL, PreviewImageURL: m.Preview,
-		Width: m.Width, Height: m.Height, DurationMS: m.Duration, ViewCount: m.Metrics.Views, AltText: m.AltText}
+		Width: m.Width, Height: m.Height, DurationMS: m.Duration, ViewCount: m.Metrics.Views, AltText: unescape(m.AltText)}
 	if r.URL != "" {
 		return r
 	}
@@ -177,7 +183,7 @@ func (m *media) record() fetcher.Media {
 func (p *poll) record() *fetcher.Poll {
 	r := &fetcher.Poll{ID: p.ID, EndDatetime: p.End, DurationMinutes: p.Duration}
 	for _, o := range p.Options {
-		r.Options = append(r.Options, fetcher.PollOption{Position: o.Position, Label: o.Label, Votes: o.Votes})
+		r.Options = append(r.Options, fetcher.PollOption{Position: o.Position, Label: unescape(o.Label), Votes: o.Votes})
 	}
 	return r
 }

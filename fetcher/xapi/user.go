@@ -46,9 +46,9 @@ func (u *user) record() *fetcher.User {
 	r := &fetcher.User{
 		ID:               u.ID,
 		Username:         u.Username,
-		Name:             u.Name,
-		Description:      optional(u.Description),
-		Location:         optional(u.Location),
+		Name:             unescape(u.Name),
+		Description:      optional(unescape(u.Description)),
+		Location:         optional(unescape(u.Location)),
 		URL:              optional(u.URL),
 		ProfileImageURL:  optional(u.Image),
 		ProfileBannerURL: optional(u.Banner),

@@ -24,7 +24,8 @@
 // last 30 seconds. As at X, the answer for a protected or suspended account has status 200 and
 // a problem in its body. Each endpoint has a rate limit per 15 minutes: see DefaultLimits. The
 // x-rate-limit headers report it. Fields and expansions have their names of August 2026;
-// streams use the old names. A request for unknown ones gets status 400.
+// streams use the old names. A request for unknown ones gets status 400. Texts have &, < and >
+// escaped.
 //
 // Billed counts each post, account and event once per UTC day. This includes the records in the
 // member includes.

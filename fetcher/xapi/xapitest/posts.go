@@ -210,10 +210,13 @@ type object = map[string]any
 // timeLayout is the format of times in answers.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
+// escape escapes a text as X does in answers and on streams.
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
+
 // tweet returns a post with the field names of before August 2026, as streams send it.
 func (p *post) tweet() object {
 	o := object{
-		"id": p.id, "text": p.text, "author_id": p.author.id, "created_at": p.at.UTC().Format(timeLayout), "lang": "en",
+		"id": p.id, "text": escape(p.text), "author_id": p.author.id, "created_at": p.at.UTC().Format(timeLayout), "lang": "en",
 		"edit_history_tweet_ids": p.history, "conversation_id": p.root().id,
 		"edit_controls":  object{"edits_remaining": 6 - len(p.history), "is_edit_eligible": true, "editable_until": p.at.Add(time.Hour).UTC().Format(timeLayout)},
 		"public_metrics": object{"retweet_count": 0, "retweet_count_str": "0", "reply_count": 0, "like_count": 0, "quote_count": 0},

@@ -42,7 +42,7 @@ func (c *call) records(shown []*post) (data []any, includes object) {
 
 // post returns a post in the form of an answer: id, text, and the requested fields.
 func (c *call) post(p *post) object {
-	m := object{"id": p.id, "text": p.text}
+	m := object{"id": p.id, "text": escape(p.text)}
 	at := p.at.UTC()
 	fields := object{
 		"created_at":      at.Format(timeLayout),
@@ -55,7 +55,7 @@ func (c *call) post(p *post) object {
 			"editable_until": at.Add(editable).Format(timeLayout)},
 	}
 	if p.long != "" {
-		fields["note_post"] = object{"text": p.long}
+		fields["note_post"] = object{"text": escape(p.long)}
 	}
 	if p.photo != "" {
 		fields["attachments"] = object{"media_keys": []string{"3_" + p.id}}
