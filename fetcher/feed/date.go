@@ -7,30 +7,110 @@ import (
 	"time"
 )
 
-var clock = regexp.MustCompile(`\d:\d`)
-
 // date is the date of publication in an entry.
 type date struct {
 	at  time.Time // zero for none
-	day bool      // at has no time of day, or midnight, which counts as none
+	day bool      // at has no time of day, or midnight, which programs write if they know only the day
 }
 
-// readDate returns the date in a text. parsed is gofeed's result, or nil if gofeed could not
-// parse the text. readDate then tries to parse the text as seconds since 1970.
-func readDate(text string, parsed *time.Time) date {
-	text = strings.TrimSpace(text)
-	if parsed == nil {
+// readDate returns the date in a text: in the form of RFC 822, of RFC 3339 or of their many
+// variants, or as seconds since 1970. A date without a zone is UTC, one with an unknown zone is
+// none.
+func readDate(text string) date {
+	text = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(text), "\u2212", "-"))
+	days, rest := text, ""
+	var clock []string
+	if m := clockForm.FindStringSubmatchIndex(text); m != nil {
+		clock = clockForm.FindStringSubmatch(text)
+		days, rest = strings.TrimRight(text[:m[0]], "at "), strings.TrimSpace(text[m[1]:])
+		if m := yearAfter.FindStringSubmatch(rest); m != nil {
+			rest, days = m[1]+m[3], days+" "+m[2]
+		}
+	}
+	at := day(days, clock != nil && clock[5] != "")
+	if at.IsZero() {
 		return date{at: epoch(text)}
 	}
-	at := *parsed
-	if y := at.Year(); y < 1971 || y > 9999 { // nothing is that old, "0001-01-01" is no date
+	if clock == nil {
+		return date{at: at, day: true}
+	}
+	hour, minute, second := number(clock[1]), number(clock[2]), number(clock[3])
+	fraction, _ := time.ParseDuration("0." + clock[4] + "0s")
+	if clock[5] != "" && hour <= 12 {
+		hour %= 12
+		if clock[5] == "p" {
+			hour += 12
+		}
+	}
+	offset, ok := zone(rest)
+	if !ok || hour > 24 || minute > 59 || second > 60 {
 		return date{}
 	}
-	return date{at: at.UTC(), day: !clock.MatchString(text) || midnight.MatchString(text)}
+	since := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second + fraction
+	return date{at: at.Add(since - offset), day: since == 0}
 }
 
-// midnight matches a time of day of 00:00, which programs write if they know only the day.
-var midnight = regexp.MustCompile(`[T ]00:00(:00(\.0+)?)?([^:\d.]|$)`)
+var (
+	weekday    = regexp.MustCompile(`^(sun|mon|tue|wed|thu|fri|sat)[a-z]*`)
+	separators = regexp.MustCompile(`[\s,./-]+`)
+	// clockForm has hour, minute, second, its fraction, and a or p for am and pm.
+	clockForm = regexp.MustCompile(`(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:[.,](\d{1,9})\d*)?)?(?:\s*([ap])\.?m\b\.?)?`)
+	// yearAfter has the year of "Mon Mar 2 12:00:00 EST 2026", and what is before and after it.
+	yearAfter = regexp.MustCompile(`^(.*?)(?:^|\s)(\d{4})(?:\s+(.*))?$`)
+	// zoneForm has a name, and the sign, hours and minutes of an offset, before which the name may
+	// be GMT, and after which a name or a comment does not count.
+	zoneForm = regexp.MustCompile(`^\(?([a-z]*)\)?\s*(?:([+-])[+-]?(\d{1,2}):?(\d{2})?(?:\s*[a-z(].*)?)?$`)
+)
+
+// day returns the day in a text, or zero. Numbers in an order that is not clear are day, month
+// and year, or month, day and year if american is set.
+func day(text string, american bool) time.Time {
+	text = strings.TrimSpace(separators.ReplaceAllString(weekday.ReplaceAllString(text, ""), " "))
+	numbers := []string{"2 1 2006", "1 2 2006"}
+	if american {
+		numbers = []string{"1 2 2006"}
+	}
+	for _, layout := range append(numbers, "2006 1 2", "2 Jan 2006", "2 January 2006", "Jan 2 2006", "January 2 2006", "2 Jan 06", "2006 January 2") {
+		if t, err := time.Parse(layout, text); err == nil && t.Year() >= 1971 { // nothing is that old, "0001-01-01" is no date
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// zones are the named zones of RFC 822, section 5.1, and those that feeds of Europe and North
+// America use, in hours.
+var zones = map[string]time.Duration{
+	"": 0, "z": 0, "ut": 0, "utc": 0, "gmt": 0, "wet": 0, "west": 1, "bst": 1, "cet": 1, "cest": 2, "eet": 2, "eest": 3,
+	"ast": -4, "adt": -3, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
+	"akst": -9, "akdt": -8, "hst": -10,
+}
+
+// zone returns the offset of a zone in lower case, such as "est", "+0900" or "gmt-5". It reports
+// whether the zone is known.
+func zone(text string) (time.Duration, bool) {
+	m := zoneForm.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	named, known := zones[m[1]]
+	named *= time.Hour
+	if m[2] == "" {
+		return named, known
+	}
+	hours, minutes := number(m[3]), number(m[4])
+	offset := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
+	if m[2] == "-" {
+		offset = -offset
+	}
+	return offset, hours <= 14 && minutes <= 59 && (named == 0 || named == offset)
+}
+
+// number returns the value of a few digits, 0 for none.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}
 
 // epoch parses seconds or milliseconds since 1970.
 func epoch(text string) time.Time {

@@ -27,9 +27,10 @@
 // Feeds, without members of a wrong type. Documents are first converted to UTF-8. The encoding
 // is taken from the byte order mark, the Content-Type, the XML declaration or the text itself.
 // If a document is cut off, or some items are broken, the other items are read. Dates may be
-// seconds since 1970; unknown names of time zones, other than those of Europe and North
-// America, count as UTC. A document may have 15 MiB after decompression, 20,000 entries (the
-// newest 1,000 are read), 300,000 elements and attributes, and elements nested 256 deep.
+// seconds since 1970. A date without a time zone is UTC. Names of time zones are those of Europe
+// and North America; a date with another name is none, unless it has an offset. A document may
+// have 15 MiB after decompression, 20,000 entries (the newest 1,000 are read), 300,000 elements
+// and attributes, and elements nested 256 deep.
 //
 // # Which entry is which
 //

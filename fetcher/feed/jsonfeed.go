@@ -3,12 +3,8 @@ package feed
 import (
 	"encoding/json"
 	"errors"
-	"net/mail"
 	"net/url"
 	"strings"
-	"time"
-
-	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // jsonFeed is a JSON Feed of version 1.1 (jsonfeed.org/version/1.1) or 1.0.
@@ -108,7 +104,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 func (i *jsonItem) entry(base *url.URL) entry {
 	e := entry{
 		guid: strings.TrimSpace(string(i.ID)), title: i.Title, summary: i.Summary, content: i.HTML,
-		published: readDate(i.Published, parseDate(i.Published)), updated: readDate(i.Modified, parseDate(i.Modified)),
+		published: readDate(i.Published), updated: readDate(i.Modified),
 		authors: jsonAuthors(i.Authors, i.Author), categories: tidy(i.Tags), language: i.Language,
 	}
 	if e.content == "" {
@@ -145,23 +141,4 @@ func jsonAuthors(list []jsonAuthor, one jsonAuthor) (people []person) {
 		}
 	}
 	return people
-}
-
-// parseDate parses a time in ISO 8601 or in the format of RSS. It returns nil for other texts.
-func parseDate(text string) *time.Time {
-	if text = strings.TrimSpace(text); text == "" {
-		return nil
-	}
-	if t, err := fetcher.ParseTime(text); err == nil {
-		return &t
-	}
-	for _, layout := range []string{"2006-01-02T15:04:05Z0700", time.DateTime, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return &t
-		}
-	}
-	if t, err := mail.ParseDate(text); err == nil {
-		return &t
-	}
-	return nil
 }

@@ -129,7 +129,7 @@ func convert(feed *gofeed.Feed, items []span, base *url.URL) *document {
 func convertItem(item *gofeed.Item, base *url.URL) entry {
 	e := entry{
 		guid: strings.TrimSpace(item.GUID), link: absolute(base, item.Link), title: item.Title, summary: item.Description, content: item.Content,
-		published: readDate(item.Published, item.PublishedParsed), updated: readDate(item.Updated, item.UpdatedParsed),
+		published: readDate(item.Published), updated: readDate(item.Updated),
 		authors: people(item.Authors), categories: tidy(item.Categories),
 	}
 	if e.published.at.IsZero() {
