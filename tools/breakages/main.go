@@ -1,206 +1,118 @@
-// Breakages proves that the tests can fail: it breaks the code in one place at
-// a time, in a copy of the tree, and expects the tests of the packages named to
-// turn red.
+// Breakages proves that the tests can fail: it makes small bugs in the code, one at a
+// time, and counts those that a test notices.
 //
-//	go run -C tools ./breakages          # all, from the repository's root
-//	go run -C tools ./breakages cursor   # those whose promise contains a word
-//	go run -C tools ./breakages -for 2m  # as many as that allows, others with every commit
+//	go run -C tools ./breakages -n 100 ./internal/node/...  # 100 of these packages' bugs
+//	go run -C tools ./breakages -seed 7 -v ./deliver/...    # others; tells of those noticed, too
 //
-// A row names a function and a change of its syntax tree. A function that is gone,
-// and a change that does not fit it in exactly one place, are errors that name the
-// row, so that the list cannot silently rot.
+// The places are drawn from the syntax tree, by seed: conditions of if, for and case are
+// negated; comparisons swapped, at their bound for what is counted, in their direction for
+// what is measured; && and || exchanged; statements dropped (calls, assignments, sends, the
+// return of a guard); integer sums and ranges made one larger; results zeroed. Not drawn is
+// what no test should notice: log messages, texts of errors, capacities, locks.
+//
+// All of a sample is compiled at once, through an overlay: the source is not touched. The
+// tests of the packages (and of those that -with names) are then run one by one to see which
+// places they reach; for each mutant those that reach it are run, with -short, until one fails.
+// A mutant that no test reaches is one that none notices.
 package main
 
 import (
-	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
 func main() {
-	budget := flag.Duration("for", 0, "begin no breakage after this long (default: do all)")
+	n := flag.Int("n", 300, "how many `mutants` to try")
+	seed := flag.Uint64("seed", 1, "draw others with another `number`")
+	floor := flag.Float64("floor", 0, "fail if a smaller `percentage` is noticed")
+	with := flag.String("with", "", "`packages` whose tests notice mutants, too, with commas between them")
+	verbose := flag.Bool("v", false, "tell which test noticed a mutant")
 	flag.Parse()
-	if err := run(flag.Arg(0), *budget); err != nil {
+	if err := run(*n, *seed, *floor, strings.FieldsFunc(*with, func(r rune) bool { return r == ',' }), *verbose, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "breakages:", err)
 		os.Exit(1)
 	}
 }
 
-// run tries the breakages whose promise contains word, as many at a time as there
-// are cores, each in a copy of the tree of its own.
-func run(word string, budget time.Duration) error {
-	root, err := output("", "git", "rev-parse", "--show-toplevel")
+func run(n int, seed uint64, floor float64, with []string, verbose bool, packages []string) error {
+	if len(packages) == 0 {
+		return errors.New("name packages, as ./internal/node")
+	}
+	dir, err := os.MkdirTemp("", "breakages-")
 	if err != nil {
 		return err
 	}
-	if err := checkList(root); err != nil {
-		return err
-	}
-	commit, err := output(root, "git", "rev-parse", "HEAD")
+	defer os.RemoveAll(dir)
+	root, err := command(".", nil, "git", "rev-parse", "--show-toplevel")
 	if err != nil {
-		return err
-	}
-	var chosen []breakage
-	for _, b := range list {
-		if strings.Contains(b.promise, word) {
-			chosen = append(chosen, b)
-		}
-	}
-	if len(chosen) == 0 {
-		return fmt.Errorf("no breakage has %q in its promise", word)
-	}
-	if budget > 0 { // which ones come first follows from the commit: another run of it does the same
-		seed := sha256.Sum256([]byte(commit))
-		rand.New(rand.NewChaCha8(seed)).Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
+		return fmt.Errorf("the repository's root: %s", root)
 	}
 	began := time.Now()
-	t := trial{queue: chosen}
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() { t.work(root, func() bool { return budget == 0 || time.Since(began) < budget }) })
-	}
-	workers.Wait()
-	fmt.Printf("%d breakages, %d noticed, %d not tried for lack of time\n", t.tried, t.tried-t.alive, len(t.queue))
-	if t.alive > 0 {
-		t.errs = append(t.errs, fmt.Errorf("%d of %d breakages went unnoticed", t.alive, t.tried))
-	}
-	return errors.Join(t.errs...)
-}
-
-// trial is what the workers share.
-type trial struct {
-	mu           sync.Mutex
-	queue        []breakage
-	tried, alive int
-	errs         []error
-}
-
-// work tries breakages in a copy of the tree until there are none or more is
-// false.
-func (t *trial) work(root string, more func() bool) {
-	dir, err := os.MkdirTemp("", "breakages-")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		err = copyTree(root, dir)
-	}
-	for err == nil {
-		t.mu.Lock()
-		if len(t.queue) == 0 || !more() {
-			t.mu.Unlock()
-			return
-		}
-		b := t.queue[0]
-		t.queue = t.queue[1:]
-		t.mu.Unlock()
-		began := time.Now()
-		var red bool
-		var detail string
-		if red, detail, err = try(dir, b); err != nil {
-			t.mu.Lock()
-			t.errs = append(t.errs, fmt.Errorf("%s: %w", b.promise, err))
-			t.mu.Unlock()
-			err = nil
-			continue
-		}
-		t.mu.Lock()
-		t.tried++
-		verdict := "red"
-		if !red {
-			verdict = "GREEN: no test noticed"
-			t.alive++
-		}
-		fmt.Printf("%-70s %-50s %5.1fs  %s\n", b.promise, b.dir+" "+b.fn, time.Since(began).Seconds(), verdict)
-		if red && detail != "" {
-			fmt.Printf("  %s\n", detail)
-		}
-		t.mu.Unlock()
-	}
-	t.mu.Lock()
-	t.errs = append(t.errs, err)
-	t.mu.Unlock()
-}
-
-// checkList reports every row that does not fit the source.
-func checkList(dir string) error {
-	var errs []error
-	for _, b := range list {
-		if _, _, _, err := b.apply(dir); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// try breaks one place, runs the tests, and mends it again.
-func try(dir string, b breakage) (red bool, detail string, err error) {
-	path, whole, broken, err := b.apply(dir)
-	if err != nil {
-		return false, "", err
-	}
-	if err := os.WriteFile(path, broken, 0o644); err != nil {
-		return false, "", err
-	}
-	defer func() {
-		if werr := os.WriteFile(path, whole, 0o644); err == nil {
-			err = werr
-		}
-	}()
-	if out, err := output(dir, "go", "build", "./"+b.dir); err != nil {
-		return false, "", fmt.Errorf("does not compile: %s", out)
-	}
-	args := append([]string{"test", "-count=1", "-short", "-failfast", "-vet=off", "-timeout=60s"}, b.tests...)
-	out, err := output(dir, "go", args...)
-	if err == nil {
-		return false, "", nil
-	}
-	for _, line := range strings.Split(out, "\n") {
-		if strings.HasPrefix(line, "--- FAIL") || strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
-			detail = line
-			break
-		}
-	}
-	if detail == "" {
-		return false, "", fmt.Errorf("the tests did not run: %s", out)
-	}
-	return true, detail, nil
-}
-
-// copyTree copies the files that git tracks or would track.
-func copyTree(root, dir string) error {
-	files, err := output(root, "git", "ls-files", "--cached", "--others", "--exclude-standard")
+	t, err := newTrial(strings.TrimSpace(string(root)), dir, packages, with)
 	if err != nil {
 		return err
 	}
-	for _, f := range strings.Split(files, "\n") {
-		data, err := os.ReadFile(filepath.Join(root, f))
-		if os.IsNotExist(err) {
-			continue // deleted and not committed yet
+	if err := t.draw(seed, n); err != nil {
+		return err
+	}
+	if err := t.build(); err != nil {
+		return err
+	}
+	fmt.Printf("%d of %d mutants, seed %d; %d tests built and surveyed in %.0f s\n", len(t.sample), len(t.sample)+len(t.queue), seed, len(t.tests), time.Since(began).Seconds())
+	return t.report(os.Stdout, floor, verbose)
+}
+
+// report tries the sample, tells which mutants no test noticed, and the share that one did.
+func (t *trial) report(w io.Writer, floor float64, verbose bool) error {
+	began := time.Now()
+	type row struct{ tried, noticed int }
+	rows := map[string]*row{"all": {}}
+	var mu sync.Mutex
+	each(len(t.sample), func(i int) {
+		m, began := t.sample[i], time.Now()
+		v := t.try(m)
+		mu.Lock()
+		defer mu.Unlock()
+		if rows[m.pkg] == nil {
+			rows[m.pkg] = &row{}
 		}
-		if err != nil {
-			return err
+		for _, r := range []*row{rows["all"], rows[m.pkg]} {
+			r.tried++
+			if v.by != "" {
+				r.noticed++
+			}
 		}
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, f)), 0o755); err != nil {
-			return err
+		if v.by != "" && !verbose {
+			return
 		}
-		if err := os.WriteFile(filepath.Join(dir, f), data, 0o644); err != nil {
-			return err
+		file, _ := filepath.Rel(t.root, m.file)
+		if v.by == "" {
+			v.by = "NOT NOTICED"
 		}
+		fmt.Fprintf(w, "%s:%d %s: %s: %s: %s (%d tests, %.1f s)\n", file, m.line, m.fn, m.kind, m.was[:min(len(m.was), 120)], v.by, v.tests, time.Since(began).Seconds())
+	})
+	fmt.Fprintf(w, "tried in %.0f s\n", time.Since(began).Seconds())
+	var names []string
+	for name := range rows {
+		names = append(names, name)
+	}
+	slices.Sort(names) // "all" comes first
+	for _, name := range names {
+		r := rows[name]
+		fmt.Fprintf(w, "%-40s %4d of %4d  %3.0f %%\n", strings.TrimPrefix(name, t.module+"/"), r.noticed, r.tried, share(r.noticed, r.tried))
+	}
+	if all := rows["all"]; share(all.noticed, all.tried) < floor {
+		return fmt.Errorf("tests notice %.1f %% of the mutants, less than %g %%", share(all.noticed, all.tried), floor)
 	}
 	return nil
 }
 
-func output(dir, name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
-}
+func share(noticed, tried int) float64 { return 100 * float64(noticed) / float64(max(tried, 1)) }
