@@ -90,7 +90,7 @@ type Config struct {
 	Pricing billing.Pricing
 	// Billing charges owners for their active monitors and rules, by the minute. It pauses those
 	// that the owner's credits do not cover: see package billing. The engine sets its Ledger,
-	// Streams, Logger and Now: New returns an error if one of them is set. Nil means that nothing
+	// Streams, Logger, Now and Takeover: New returns an error if one of them is set. Nil means that nothing
 	// is charged.
 	Billing *billing.MeterConfig
 	// ShutdownTimeout is how long Run gives Shutdown to stop softly. Defaults to 15 s.
@@ -140,7 +140,8 @@ func (c *Config) refuseSet() error {
 	}
 	if o := c.Billing; o != nil {
 		fields = append(fields, field{"Billing.Ledger", o.Ledger != nil}, field{"Billing.Streams", o.Streams != nil},
-			field{"Billing.Logger", o.Logger != nil}, field{"Billing.Now", o.Now != nil})
+			field{"Billing.Logger", o.Logger != nil}, field{"Billing.Now", o.Now != nil},
+			field{"Billing.Takeover", o.Takeover != 0})
 	}
 	for _, f := range fields {
 		if f.set {

@@ -145,7 +145,7 @@ func (e *Engine) wire() (err error) {
 	if e.fleet != nil {
 		e.fleet.hub = e.hub
 	}
-	e.meter, err = newMeter(&e.cfg, e.store.Ports().Ledger, e.records, e.limits, e.fleet.owns)
+	e.meter, err = newMeter(&e.cfg, e.store.Ports().Ledger, e.records, e.limits, e.fleet)
 	e.limits.meter = e.meter
 	return err
 }

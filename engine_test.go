@@ -164,6 +164,7 @@ func TestConfigIsRefusedByName(t *testing.T) {
 		"Billing.Streams":            {Billing: &billing.MeterConfig{Streams: struct{ billing.Streams }{}}},
 		"Billing.Logger":             {Billing: &billing.MeterConfig{Logger: log}},
 		"Billing.Now":                {Billing: &billing.MeterConfig{Now: time.Now}},
+		"Billing.Takeover":           {Billing: &billing.MeterConfig{Takeover: time.Second}},
 		`Deliver.Senders["handler"]`: {Deliver: dispatch.Config{Senders: map[string]deliver.Sender{deliver.SchemeHandler: deliver.Handlers{}}}},
 	} {
 		cfg.Fetcher = p

@@ -267,7 +267,7 @@ func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 // endpoints.
 func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	if m.node.Orphans(taken) != (fleet.Set{}) {
-		m.missed = m.lease + m.lease/4
+		m.missed = m.takeover()
 	}
 	if err := m.setParts(ctx, own); err != nil {
 		return err
@@ -284,6 +284,9 @@ func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	m.count.taken.Add(int64(taken.Len()))
 	return nil
 }
+
+// takeover is the longest time from the death of a node until others have its parts.
+func (m *membership) takeover() time.Duration { return m.lease + m.lease/4 }
 
 // Give stops polling and sending for the parts given.
 func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {

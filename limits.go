@@ -177,14 +177,17 @@ func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) erro
 	return err
 }
 
-// newMeter returns the meter, nil without Config.Billing. owns reports whether this node charges an
-// owner.
-func newMeter(c *Config, ledger billing.Ledger, r *records, l *limits, owns func(owner string) bool) (*billing.Meter, error) {
+// newMeter returns the meter, nil without Config.Billing. In a fleet it charges the owners in this
+// node's parts.
+func newMeter(c *Config, ledger billing.Ledger, r *records, l *limits, m *membership) (*billing.Meter, error) {
 	if c.Billing == nil {
 		return nil, nil
 	}
 	mc := *c.Billing
-	mc.Ledger, mc.Streams = ledger, streams{r, l, owns}
+	mc.Ledger, mc.Streams = ledger, streams{r, l, m.owns}
+	if m != nil {
+		mc.Takeover = m.takeover()
+	}
 	mc.Logger, mc.Now = c.Logger, c.Now
 	return billing.NewMeter(mc)
 }
@@ -204,7 +207,7 @@ func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error 
 			return nil
 		}
 		return fn(billing.Stream{Kind: billing.KindMonitor, ID: m.ID, Owner: m.Owner, Name: m.Name,
-			Accounts: len(m.Accounts), Price: s.limits.pricing.Monitor(len(m.Accounts)), CreatedAt: m.CreatedAt, Paused: paused})
+			Accounts: len(m.Accounts), Price: s.limits.pricing.Monitor(len(m.Accounts)), CreatedAt: m.CreatedAt, ChangedAt: m.UpdatedAt, Paused: paused})
 	})
 	if err != nil {
 		return err
@@ -215,7 +218,7 @@ func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error 
 			return nil
 		}
 		return fn(billing.Stream{Kind: billing.KindRule, ID: r.ID, Owner: r.Owner, Name: r.Tag,
-			Price: s.limits.price(r), CreatedAt: r.CreatedAt, Paused: paused})
+			Price: s.limits.price(r), CreatedAt: r.CreatedAt, ChangedAt: r.UpdatedAt, Paused: paused})
 	})
 }
 

@@ -19,6 +19,9 @@ type Stream struct {
 	Accounts  int // of a monitor
 	Price     Price
 	CreatedAt time.Time
+	// ChangedAt is when the stream was last created, resumed or changed. A Meter that first sees it
+	// at a later tick charges no minute that began before. Zero means just now.
+	ChangedAt time.Time
 	// Paused means that the stream is paused for lack of credits. A Meter does not get streams
 	// that are paused for another reason.
 	Paused bool
@@ -49,6 +52,9 @@ type MeterConfig struct {
 	// the balance was above the threshold, the owner had no stream, or the program restarted. It
 	// must not block. Defaults to none.
 	OnThreshold func(Threshold)
+	// Takeover is how long after the death of another process its streams come to this Meter, at
+	// most. The minutes that began in that time are charged, too. The engine sets it. Defaults to 0.
+	Takeover time.Duration
 	// Logger receives errors and each pause or resume. Defaults to none.
 	Logger *slog.Logger
 	// Now is the wall clock that divides time into minutes. Waits use the runtime's timers
@@ -76,6 +82,8 @@ type Meter struct {
 	low  map[string]int // owner → number of marks that were reported
 	// first is the owner that the next tick charges first, or "" for the first by name.
 	first string
+	began minute    // in which Run began
+	last  time.Time // when the last tick that listed the streams began, by the runtime's clock
 }
 
 type streamKey struct {
@@ -133,6 +141,7 @@ func NewMeter(cfg MeterConfig) (*Meter, error) {
 func (m *Meter) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	m.began = minuteOf(m.cfg.Now())
 	for {
 		select {
 		case <-ctx.Done():

@@ -111,10 +111,25 @@ func (s *shop) topUp(t *testing.T, owner string, amount billing.Credits) {
 // run starts a meter; stop ends it and waits for it.
 func (s *shop) run(t *testing.T, marks ...billing.Credits) (stop func()) {
 	t.Helper()
-	m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s, Now: s.now, Thresholds: marks,
+	return meter(t, billing.MeterConfig{Ledger: s, Streams: s, Now: s.now, Thresholds: marks,
 		OnThreshold: func(th billing.Threshold) {
 			s.set(func() { s.told = append(s.told, fmt.Sprintf("%s<=%d", th.Owner, th.Mark)) })
 		}})
+}
+
+// taker starts the meter of a node that has no streams until it takes them, changed so long ago.
+func (s *shop) taker(t *testing.T) (took func(changed time.Duration)) {
+	t.Helper()
+	other := &shop{Ledger: s.Ledger}
+	t.Cleanup(meter(t, billing.MeterConfig{Ledger: s, Streams: other, Now: s.now, Takeover: 12500 * time.Millisecond}))
+	return func(changed time.Duration) {
+		other.set(func() { other.streams = slices.Clone(s.streams); other.streams[0].ChangedAt = s.now().Add(changed) })
+	}
+}
+
+func meter(t *testing.T, cfg billing.MeterConfig) (stop func()) {
+	t.Helper()
+	m, err := billing.NewMeter(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,6 +139,44 @@ func TestMinutesThatAreCharged(t *testing.T) {
 			pass(time.Minute)
 			stop()
 		}, "00:00 21:01 00:02"},
+		{"a part that is taken from a node that died before a minute", func(t *testing.T, s *shop) {
+			gave, took := s.run(t), s.taker(t)
+			pass(2*time.Minute + 55*time.Second)
+			gave()
+			pass(12 * time.Second)
+			took(-time.Hour)
+			pass(time.Minute)
+		}, "00:00 00:01 00:02 00:03 00:04"},
+		{"a part that is taken from a node that gave it away", func(t *testing.T, s *shop) {
+			gave, took := s.run(t), s.taker(t)
+			pass(2*time.Minute + 30*time.Second)
+			gave()
+			took(-time.Hour)
+			pass(time.Minute)
+		}, "00:00 00:01 00:02 00:03"},
+		{"a part that is taken, with a stream that was resumed meanwhile", func(t *testing.T, s *shop) {
+			gave, took := s.run(t), s.taker(t)
+			pass(2*time.Minute + 55*time.Second)
+			gave()
+			pass(12 * time.Second)
+			took(-time.Second)
+			pass(time.Minute)
+		}, "00:00 00:01 00:02 00:04"},
+		{"a part that is taken by a node that has just started", func(t *testing.T, s *shop) {
+			s.run(t)()
+			pass(4*time.Minute + 10*time.Second)
+			took := s.taker(t)
+			took(-time.Hour)
+			pass(time.Minute)
+		}, "00:00 00:04 00:05"},
+		{"a part that is taken while the clock jumps ahead", func(t *testing.T, s *shop) {
+			gave, took := s.run(t), s.taker(t)
+			pass(2*time.Minute + 30*time.Second)
+			gave()
+			s.set(func() { s.offset = 5 * time.Hour })
+			took(-time.Hour)
+			pass(time.Minute)
+		}, "00:00 00:01 00:02 05:02 05:03"},
 		{"nothing for a stream that was made within the minute", func(t *testing.T, s *shop) {
 			stop := s.run(t)
 			pass(time.Second)

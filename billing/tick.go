@@ -53,14 +53,14 @@ func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 	wall := m.cfg.Now()
 	now := minuteOf(wall)
 	owners := make(map[string][]Stream)
-	running := make(map[streamKey]bool)
+	running := make(map[streamKey]time.Time) // to Stream.ChangedAt
 	waiting := 0
 	err := m.cfg.Streams.Each(ctx, func(s Stream) error {
 		owners[s.Owner] = append(owners[s.Owner], s)
 		if s.Paused {
 			waiting++
 		} else {
-			running[streamKey{s.Kind, s.ID}] = true
+			running[streamKey{s.Kind, s.ID}] = s.ChangedAt
 		}
 		return nil
 	})
@@ -69,15 +69,17 @@ func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 	}
 	m.count.add(func(s *Stats) { s.Running, s.Waiting = int64(len(running)), int64(waiting) })
 	for k := range m.paid { // a stream that is not active owes nothing
-		if !running[k] {
+		if _, ok := running[k]; !ok {
 			delete(m.paid, k)
 		}
 	}
-	for k := range running { // a new stream owes this minute, even if this tick cannot charge it
+	for k, changed := range running { // a new stream owes its minutes, even if this tick cannot charge it
 		if _, ok := m.paid[k]; !ok {
-			m.paid[k] = payment{now - 1, wall, at}
+			n := m.unseen(changed, wall, at)
+			m.paid[k] = payment{now - 1 - minute(n), wall.Add(-n * time.Minute), at.Add(-n * time.Minute)}
 		}
 	}
+	m.last = at
 	for owner := range m.low {
 		if owners[owner] == nil {
 			delete(m.low, owner)
@@ -182,6 +184,17 @@ func (m *Meter) missed(key streamKey, now minute, at time.Time) int64 {
 	}
 	begun := minuteOf(p.wall.Add(at.Sub(p.at)).Round(time.Minute)) - p.minute
 	return max(0, min(int64(now-p.minute), int64(begun), catchUp+1)-1)
+}
+
+// unseen returns how many minutes before now a stream owes that this tick sees first. Another
+// process may have charged the stream until it died, at most Takeover before the last tick.
+func (m *Meter) unseen(changed, wall, at time.Time) time.Duration {
+	if m.last.IsZero() || changed.IsZero() {
+		return 0
+	}
+	died := wall.Add(m.last.Sub(at) - m.cfg.Takeover) // at the earliest
+	from := max(minuteOf(changed), minuteOf(died), m.began-1) + 1
+	return time.Duration(max(0, min(minuteOf(wall)-from, catchUp)))
 }
 
 func (m *Meter) pause(ctx context.Context, s Stream, balance Credits) {
