@@ -90,8 +90,8 @@ type Config struct {
 	Pricing billing.Pricing
 	// Billing charges owners for their active monitors and rules, by the minute. It pauses those
 	// that the owner's credits do not cover: see package billing. The engine sets its Ledger,
-	// Streams, Logger, Now and Takeover: New returns an error if one of them is set. Nil means that nothing
-	// is charged.
+	// Streams, Logger, Now and Takeover: New returns an error if one of them is set. Nil means
+	// that nothing is charged.
 	Billing *billing.MeterConfig
 	// ShutdownTimeout is how long Run gives Shutdown to stop softly. Defaults to 15 s.
 	ShutdownTimeout time.Duration

@@ -77,6 +77,9 @@ func New(cfg Config) (*Engine, error) {
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
 	}
+	if e.now = e.store.Ports().Now; e.now == nil {
+		e.now = cfg.Now
+	}
 	if err := e.wire(); err != nil {
 		return nil, fmt.Errorf("streamwatch: Config: %w", err)
 	}
@@ -89,7 +92,7 @@ func (e *Engine) wire() (err error) {
 	if wc.Timeout == 0 {
 		wc.Timeout = min(max(dc.Timeout, 0), 10*time.Minute) // dispatch.New refuses a Timeout that is not allowed
 	}
-	wc.Now = e.cfg.Now
+	wc.Now = e.now
 	if e.webhook, err = webhook.New(wc); err != nil {
 		return fmt.Errorf("field Webhook: %w", err)
 	}
@@ -106,7 +109,7 @@ func (e *Engine) wire() (err error) {
 	e.writes, e.shared.state = newWrites(e.store.Ports().State), e.store.Ports().State
 	stored := endpoints.NewStore(e.store.Ports().Records, e.cfg.Sealer)
 	dc.Outbox, dc.Endpoints, dc.Replays = notedOutbox{e.store.Ports().Outbox, e.writes}, stored, e.store.Ports().Replays
-	dc.Logger, dc.Now = e.cfg.Logger, e.cfg.Now
+	dc.Logger, dc.Now = e.cfg.Logger, e.now
 	dc.Senders = map[string]deliver.Sender{"https": e.webhook, "http": e.webhook}
 	for scheme, s := range e.cfg.Deliver.Senders {
 		dc.Senders[scheme] = s
@@ -119,7 +122,7 @@ func (e *Engine) wire() (err error) {
 	if err = e.cfg.checkClaims(tc, shortest); err != nil {
 		return err
 	}
-	deps := detect.Deps{Journal: notedJournal{journal, e.writes}, State: e.store.Ports().State, Now: e.cfg.Now}
+	deps := detect.Deps{Journal: notedJournal{journal, e.writes}, State: e.store.Ports().State, Now: e.cfg.Now, StoreNow: e.now}
 	if e.cfg.OnEvent != nil {
 		deps.Handlers = []string{handlerName}
 		dc.Senders[deliver.SchemeHandler] = deliver.Handlers{handlerName: e.cfg.OnEvent}

@@ -75,7 +75,7 @@ func (e *Engine) Erase(ctx context.Context, owner string) (r storage.Erased, err
 
 // refuse makes the store refuse the owner, and ends the owner's work.
 func (e *Engine) refuse(ctx context.Context, owner string) error {
-	_, err := control.Apply(ctx, e.store.Ports().Records, record.Change{Gone: &record.Gone{Owner: owner, Until: e.cfg.Now().Add(goneFor)}})
+	_, err := control.Apply(ctx, e.store.Ports().Records, record.Change{Gone: &record.Gone{Owner: owner, Until: e.now().Add(goneFor)}})
 	if err == nil {
 		err = e.applied(ctx, "", record.Key{Kind: record.Owner, ID: record.OwnerID(owner)})
 	}

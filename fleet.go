@@ -84,7 +84,7 @@ func (c *Config) newFleet(of storage.Store, r *records) (*membership, error) {
 	if cfg.Signals == nil {
 		cfg.Signals = ports.Signals
 	}
-	m := &membership{records: r, logger: c.Logger, drained: make(chan struct{}), name: cfg.Name, lease: cfg.Lease}
+	m := &membership{records: r, logger: c.Logger, drained: make(chan struct{}), name: cfg.Name, lease: cfg.Lease, own: c.Now}
 	m.lanes.Store(new(fleet.Set))
 	m.node, err = node.New(node.Config{
 		Node:    fleet.Node{Name: cfg.Name, Weight: cfg.Weight, Lease: cfg.Lease, Fingerprint: c.fingerprint()},
@@ -222,6 +222,7 @@ type membership struct {
 	lanes   atomic.Pointer[fleet.Set] // the dispatcher sends to the endpoints of these parts
 	name    string
 	lease   time.Duration
+	own     func() time.Time // this node's clock
 	missed  time.Duration          // how long no node has polled the parts being taken; used by the node's goroutine only
 	epoch   atomic.Pointer[uint64] // the last one
 	drained chan struct{}          // closed when the detectors have ended
@@ -398,7 +399,7 @@ func (m *membership) Signal(s fleet.Signal) {
 		}
 	case fleet.SignalClosed:
 		source, bucket, _ := strings.Cut(s.Key, "/")
-		m.platforms.CloseBucket(source, bucket, s.Until)
+		m.platforms.CloseBucket(source, bucket, s.Until.Add(-m.ahead()))
 	case fleet.SignalChanged:
 		m.follower.Wake()
 	case fleet.SignalLook:
@@ -407,10 +408,14 @@ func (m *membership) Signal(s fleet.Signal) {
 	}
 }
 
-// closed signals to the other nodes until when a source refuses calls of a rate-limit bucket.
+// closed signals to the other nodes until when, by the store's clock, a source refuses calls of a
+// rate-limit bucket.
 func (m *membership) closed(source, bucket string, until time.Time) {
-	m.node.Send(fleet.Signal{Kind: fleet.SignalClosed, Key: source + "/" + bucket, Until: until})
+	m.node.Send(fleet.Signal{Kind: fleet.SignalClosed, Key: source + "/" + bucket, Until: until.Add(m.ahead())})
 }
+
+// ahead returns how far the store's clock is ahead of this node's.
+func (m *membership) ahead() time.Duration { return m.now().Sub(m.own()) }
 
 // elsewhere signals to the other nodes that deliveries of these parts are due.
 func (m *membership) elsewhere(parts []fleet.Part) {

@@ -450,6 +450,69 @@ func TestFleetSharesTheBudget(t *testing.T) {
 	})
 }
 
+// The nodes' clocks differ by minutes, and one jumps by an hour, as the finder of a post commits it:
+// deliveries, retries and waits for a limit go by the store's clock.
+func TestFleetWithWrongClocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 60
+		w := newFleetWorld(t, accounts)
+		var jump atomic.Int64
+		var limited, refusing atomic.Bool
+		w.receiver = enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: w.key, Answer: func(a enginetest.AttemptInfo) enginetest.Answer {
+			if a.N == 1 && refusing.Load() {
+				return enginetest.Answer{Status: 503}
+			}
+			return enginetest.Answer{}
+		}})
+		w.tune = func(c *streamwatch.Config) {
+			name, rest := c.Fleet.Name, c.Fetcher
+			c.Now = func() time.Time {
+				now := time.Now().Add(map[string]time.Duration{"a": 2 * time.Minute, "c": -2 * time.Minute}[name])
+				if name == "a" {
+					now = now.Add(time.Duration(jump.Load()))
+				}
+				return now
+			}
+			c.Fetcher = fetchFunc(func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+				if name == "a" && limited.Load() {
+					return fetcher.Page{}, &fetcher.RateLimitError{RetryAfter: 10 * time.Second}
+				}
+				return rest.Timeline(ctx, q)
+			})
+		}
+		nodes := w.start("a", "b", "c")
+		w.watch(accounts, nodes...)
+		pass(15 * time.Second)
+		posted := 0
+		for _, step := range []struct {
+			what    string
+			refused bool // the first attempt
+			do      func()
+			within  time.Duration
+		}{
+			{"at once", false, func() {}, 3 * time.Second},
+			{"after a retry", true, func() {}, 15 * time.Second},
+			{"after a clock has jumped ahead", false, func() { jump.Store(int64(time.Hour)) }, 3 * time.Second},
+			{"after a clock has jumped back", true, func() { jump.Store(-int64(time.Hour)) }, 15 * time.Second},
+			{"after a limit", false, func() { limited.Store(true); pass(3 * time.Second); limited.Store(false) }, 15 * time.Second},
+		} {
+			step.do()
+			refusing.Store(step.refused)
+			for _, name := range enginetest.AccountNames(accounts) {
+				w.platform.Post(name, step.what)
+			}
+			posted += accounts
+			pass(step.within)
+			if n := int(w.receiver.Stats().Accepted); n != posted {
+				t.Errorf("%s: %d of %d posts are delivered within %s", step.what, n, posted, step.within)
+			}
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
+	})
+}
+
 // A node that stops gives its parts when the polls under way have been committed, not before: nobody
 // else polls their accounts meanwhile.
 func TestFleetGivesWhenPollsHaveEnded(t *testing.T) {

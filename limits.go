@@ -188,7 +188,7 @@ func newMeter(c *Config, ledger billing.Ledger, r *records, l *limits, m *member
 	if m != nil {
 		mc.Takeover = m.takeover()
 	}
-	mc.Logger, mc.Now = c.Logger, c.Now
+	mc.Logger, mc.Now = c.Logger, r.now
 	return billing.NewMeter(mc)
 }
 

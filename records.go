@@ -35,6 +35,7 @@ type records struct {
 	platforms  *platforms.Set
 	dispatcher *dispatch.Dispatcher
 	tell       func()               // tells other nodes of a change
+	now        func() time.Time     // the store's clock, or Config.Now
 	onTrouble  func(detect.Trouble) // Config.OnTrouble; nil for none
 }
 
@@ -46,7 +47,7 @@ func (r *records) newManagers(c *Config, store storage.Store, stored *endpoints.
 	l.runnable = r.searches.runnable
 	r.endpoints, err = endpoints.New(endpoints.Config{
 		Store: stored, Dispatcher: r.dispatcher, Log: store.Ports().Log, AllowPrivate: c.Webhook.AllowPrivate, AllowNets: c.Webhook.AllowNets,
-		Moved: r.moved, Limits: l.newEndpoint, Applied: r.applied, Now: c.Now,
+		Moved: r.moved, Limits: l.newEndpoint, Applied: r.applied, Now: r.now,
 	})
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (r *records) newManagers(c *Config, store storage.Store, stored *endpoints.
 	r.rules, err = rule.NewManager(rule.Config{
 		Records: store.Ports().Records, Tracker: r.searches, Webhooks: r.endpoints.Webhooks(), Parse: c.Rules.Parse, MinInterval: c.Rules.MinInterval,
 		Platforms: c.sourceNames(), Limits: l.rule, Price: func(r rule.Rule) int64 { return int64(l.price(r).PerDay) },
-		Applied: r.applied, Logger: c.Logger, Now: c.Now,
+		Applied: r.applied, Logger: c.Logger, Now: r.now,
 	})
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func (r *records) newManagers(c *Config, store storage.Store, stored *endpoints.
 		Paced: c.paced(), CheckAccount: names.check, Canonical: names.canonical,
 		MaxAccounts: c.Quotas.MonitorAccounts, DefaultInterval: c.DefaultInterval, MinInterval: c.MinInterval,
 		Limits: l.monitor, Price: func(m monitor.Monitor) int64 { return int64(c.Pricing.Monitor(len(m.Accounts)).PerDay) },
-		Applied: r.applied, Logger: c.Logger, Now: c.Now,
+		Applied: r.applied, Logger: c.Logger, Now: r.now,
 	})
 	return err
 }

@@ -33,6 +33,8 @@
 //     next tick charges the missed minutes of streams that are still active, at most the last 60.
 //     If the clock jumps, it charges no more minutes than have really passed. Nothing is charged
 //     for the time in which no process ran.
+//   - When a node of a fleet dies, the node that takes over its owners also charges the minute
+//     that began in between.
 //   - If the ledger is too slow to charge all owners in one tick, the next tick begins with the
 //     owners that are left. It also charges them for the missed minute.
 //   - A tick goes through an owner's active streams, oldest first. A stream goes on if the

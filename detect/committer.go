@@ -116,7 +116,7 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 	limit, end := context.WithTimeout(ctx, commitTimeout)
 	defer end()
 	batches := make([]*Batch, len(group))
-	deliverBy := c.d.deps.Now().Add(c.d.cfg.DeliverBy)
+	deliverBy := c.d.deps.StoreNow().Add(c.d.cfg.DeliverBy)
 	for i, w := range group {
 		w.batch.DeliverBy = deliverBy
 		w.batch.Deliveries, w.batch.Unpaid = nil, nil

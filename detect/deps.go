@@ -58,6 +58,8 @@ type Deps struct {
 	Logger *slog.Logger
 	// Now returns the time for timestamps; waits use the runtime's timers. Defaults to time.Now.
 	Now func() time.Time
+	// StoreNow is the clock of Batch.DeliverBy: see storage.Ports. Defaults to Now.
+	StoreNow func() time.Time
 }
 
 func (d Deps) withDefaults() (Deps, error) {
@@ -85,6 +87,9 @@ func (d Deps) withDefaults() (Deps, error) {
 	}
 	if d.Now == nil {
 		d.Now = time.Now
+	}
+	if d.StoreNow == nil {
+		d.StoreNow = d.Now
 	}
 	return d, nil
 }

@@ -81,7 +81,7 @@
 //
 // A Beat is one transaction; its doc comment lists the steps in order. Journal.Commit looks up the
 // term of Batch.Fence in its own transaction. Index the part of an endpoint together with Due.
-// Leases need one clock for all engines: the server's. Terms, generations, parts, the count of
+// All engines need one clock, the server's: for leases, and as Ports.Now for each Due. Terms, generations, parts, the count of
 // beats, the epoch and the feed survive a restart. A store that loses its last writes, for example
 // in a failover, must lose those to all of these from the same moment on.
 //

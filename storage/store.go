@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -32,7 +33,7 @@ import (
 // Memory: the store shares no memory with the records passed in or out, except those
 // declared read-only: Event.Body, and the Event of a Delivery.
 //
-// Clock: the store has a clock, usually time.Now, for Event.CommittedAt, Delivery.CreatedAt, expiry
+// Clock: the store has a clock, usually time.Now or that of its server, for Event.CommittedAt, Delivery.CreatedAt, expiry
 // and retention. The order of records never depends on it: those made first come first, even if the
 // clock is set back.
 //
@@ -57,6 +58,9 @@ type Ports struct {
 	Log     deliver.Log
 	Replays deliver.Replays
 	Ledger  billing.Ledger
+	// Now is the store's clock, for the nodes of a fleet, whose own clocks may differ. It makes no
+	// call. Nil in a store that only one engine may use.
+	Now func() time.Time
 	// Members and Signals are nil in a store that only one engine may use: see package fleet. With
 	// them Journal.Commit observes Batch.Fence and Batch.Lanes, and Outbox observes
 	// ClaimRequest.Parts and the parts of NextDue.

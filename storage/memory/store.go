@@ -96,7 +96,7 @@ func New(opts Options) *Store {
 
 // Ports returns the store's ports.
 func (s *Store) Ports() storage.Ports {
-	return storage.Ports{Records: recordStore{s}, State: state{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
+	return storage.Ports{Now: s.opts.Now, Records: recordStore{s}, State: state{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
 		Replays: replays{s}, Ledger: ledger{s}, Members: members{s}, Signals: signals{s}, Sweeper: s}
 }
 

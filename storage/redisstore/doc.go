@@ -52,8 +52,8 @@
 //
 // # Fleets
 //
-// Several engines may share a store. Leases expire by the server's clock, or by Options.Now if that
-// is set. A node that beats is not evicted if a new master's clock differs. A claim takes the server
+// Several engines may share a store. All times that they compare are of the server's clock, or
+// of Options.Now if that is set. A node that beats is not evicted if a new master's clock differs. A claim takes the server
 // about 0.3 microseconds more for each other part, of 1,024, that has due deliveries. A beat takes
 // about 0.3 ms of the server with 100 nodes, and 60 microseconds with 10.
 //

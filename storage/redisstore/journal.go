@@ -24,7 +24,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		// that the attempt sees.
 		p := j.s.plan(batches, j.s.opts.Now())
 		if p.alone {
-			p.clock = clock(j.s)
+			p.clock = j.s.ownTime()
 		}
 		out, err := j.s.run(ctx, p.script(most), p.args(most)...)
 		if err != nil {

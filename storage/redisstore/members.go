@@ -18,13 +18,26 @@ import (
 // members implements fleet.Members.
 type members struct{ s *Store }
 
-// clock returns the time of Options.Now in microseconds since 1970, or "" to use the server's
-// clock.
-func clock(s *Store) string {
-	if !s.ownClock {
+// ownTime returns the time of Options.Now in microseconds since 1970, or "" for the server's clock.
+func (s *Store) ownTime() string {
+	if s.clock != nil {
 		return ""
 	}
 	return strconv.FormatInt(s.opts.Now().UnixMicro(), 10)
+}
+
+// call calls a script that returns the state of the fleet.
+func (m members) call(ctx context.Context, name, term string, args ...any) (fleet.State, error) {
+	sent := time.Now()
+	out, err := m.s.run(ctx, name, append([]any{m.s.ownTime()}, args...)...)
+	if err != nil {
+		return fleet.State{}, err
+	}
+	st, server, err := decodeState(out, term)
+	if err == nil && m.s.clock != nil {
+		m.s.clock.set(server, sent)
+	}
+	return st, err
 }
 
 func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
@@ -33,14 +46,13 @@ func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
 	node = appendField(node, float(n.Weight))
 	node = appendField(node, n.Fingerprint)
 	node = appendField(node, "")
-	out, err := m.s.run(ctx, "members_join", clock(m.s), term, n.Lease.Microseconds(), node, n.Name, n.Seen, newEpoch())
-	return decodeState(out, err, term)
+	return m.call(ctx, "members_join", term, term, n.Lease.Microseconds(), node, n.Name, n.Seen, newEpoch())
 }
 
 func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 	asks := slices.Clone(b.Asks)
 	slices.Reverse(asks) // the last ask for a budget counts
-	args := append(make([]any, 0, 12+len(b.Suspects)+3*len(asks)), clock(m.s), b.Fence.Term, b.Fence.Generation,
+	args := append(make([]any, 0, 11+len(b.Suspects)+3*len(asks)), b.Fence.Term, b.Fence.Generation,
 		bitsOf(b.Give), b.Want, float(b.Weight), b.Says, b.Seen, flag(b.Lost), newEpoch(), len(b.Suspects))
 	for _, term := range b.Suspects {
 		args = append(args, term)
@@ -54,8 +66,7 @@ func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 		}
 	}
 	args[count] = len(args) - count - 1
-	out, err := m.s.run(ctx, "members_beat", args...)
-	return decodeState(out, err, b.Fence.Term)
+	return m.call(ctx, "members_beat", b.Fence.Term, args...)
 }
 
 func (m members) Leave(ctx context.Context, f fleet.Fence) error {
@@ -64,8 +75,7 @@ func (m members) Leave(ctx context.Context, f fleet.Fence) error {
 }
 
 func (m members) Look(ctx context.Context) (fleet.State, error) {
-	out, err := m.s.run(ctx, "members_look", clock(m.s))
-	return decodeState(out, err, "")
+	return m.call(ctx, "members_look", "")
 }
 
 // newEpoch returns a random epoch of 53 bits, which any JSON reader can keep.
@@ -95,19 +105,20 @@ func partsOf(bits string) (set fleet.Set) {
 	return set
 }
 
-// decodeState decodes the state that lua/members.lua returns. term is the caller's term, or "" for
-// none.
-func decodeState(out []any, err error, term string) (st fleet.State, _ error) {
-	if err != nil {
-		return st, err
-	}
+// decodeState decodes the state that lua/members.lua returns, and its time. term is the caller's
+// term, or "" for none.
+func decodeState(out []any, term string) (st fleet.State, at time.Time, _ error) {
 	if text(out[0]) == "fenced" {
-		return st, fleet.ErrFenced
+		return st, at, fleet.ErrFenced
 	}
 	if len(out) != 5 || len(list(out[3])) != 2 {
-		return st, errRecord
+		return st, at, errRecord
 	}
 	now := text(out[1])
+	micros, err := strconv.ParseInt(now, 16, 64)
+	if err != nil {
+		return st, at, errRecord
+	}
 	terms, counts := list(out[2]), list(out[3])
 	var errs [3]error
 	for i, into := range []*uint64{&st.Beats, &st.Epoch, &st.Fence.Generation} {
@@ -117,7 +128,7 @@ func decodeState(out []any, err error, term string) (st fleet.State, _ error) {
 	for i := 0; i+1 < len(terms); i += 2 {
 		m, err := decodeMember(text(terms[i]), text(terms[i+1]), now)
 		if err != nil {
-			return fleet.State{}, err
+			return fleet.State{}, at, err
 		}
 		st.Free -= m.Parts.Len()
 		st.Members = append(st.Members, m)
@@ -126,7 +137,7 @@ func decodeState(out []any, err error, term string) (st fleet.State, _ error) {
 		}
 	}
 	slices.SortFunc(st.Members, func(a, b fleet.Member) int { return cmp.Compare(a.Node.Name, b.Node.Name) })
-	return st, errors.Join(errs[:]...)
+	return st, time.UnixMicro(micros), errors.Join(errs[:]...)
 }
 
 // decodeMember decodes a term stored by lua/members_beat.lua.

@@ -124,8 +124,8 @@ func join(t *testing.T, s *redisstore.Store, name string, lease time.Duration) f
 	return st
 }
 
-// Leases go by the server's clock, whatever the clock of a process says.
-func TestLeasesGoByTheServersClock(t *testing.T) {
+// Leases and stamps go by the server's clock, whatever the clock of a process says.
+func TestTimesAreByTheServersClock(t *testing.T) {
 	server := miniredis.RunT(t)
 	s, err := redisstore.Open(t.Context(), &redis.UniversalOptions{Addrs: []string{server.Addr()}}, redisstore.Options{AllowEviction: true})
 	must(t, err)
@@ -145,6 +145,12 @@ func TestLeasesGoByTheServersClock(t *testing.T) {
 	must(t, err)
 	want(t, "over at its end", st.Members[0].Over, true)
 	must(t, alone())
+	stamped := commit(t, s, newEvent(acme, "1", "a")).Events[0].CommittedAt
+	for what, at := range map[string]time.Time{"Ports.Now": s.Ports().Now(), "a commit": stamped} {
+		if ahead := at.Sub(start.Add(10 * time.Second)); ahead < 0 || ahead > time.Minute {
+			t.Errorf("%s is %s ahead of the server's clock", what, ahead)
+		}
+	}
 	_, err = s.Ports().Members.Beat(t.Context(), fleet.Beat{Fence: one.Fence})
 	wantErr(t, err, fleet.ErrFenced)
 	want(t, "terms are left", server.Exists("{streamwatch}:members"), false)

@@ -31,7 +31,11 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	if to == nil {
 		return nil, errors.New("redisstore: options of the client are missing: want at least Addrs")
 	}
-	ownClock := opts.Now != nil
+	var server *clock
+	if opts.Now == nil {
+		server = newClock()
+		opts.Now = server.now
+	}
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
@@ -42,7 +46,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	own.ContextTimeoutEnabled = true
 	own.ReadOnly, own.RouteByLatency, own.RouteRandomly = false, false, false
 	s := &Store{
-		opts: opts, ownClock: ownClock, redis: redis.NewUniversalClient(&own), prefix: "{" + opts.Name + "}:", client: rand.Text(),
+		opts: opts, clock: server, redis: redis.NewUniversalClient(&own), prefix: "{" + opts.Name + "}:", client: rand.Text(),
 		slots: make(chan *slot, callSlots), bound: newBindings(),
 	}
 	_, s.cluster = s.redis.(*redis.ClusterClient)
@@ -83,7 +87,10 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 		return err
 	}
 	mark, _ := out[0].(string)
-	if err := checkMark(mark); err != nil || text(out[1]) == "" {
+	if err := checkMark(mark); err != nil {
+		return err
+	}
+	if _, err := (members{s}).Look(ctx); err != nil || text(out[1]) == "" {
 		return err
 	}
 	return s.endDeliveries(ctx)

@@ -60,9 +60,8 @@ type Options struct {
 	// Evicted data is lost without an error.
 	AllowEviction bool
 	// Now returns the current time. It stamps events and deliveries, and decides what has
-	// expired. It may be called from several goroutines. The clocks of stores that share data
-	// should agree to a second. Defaults to time.Now. If it is set, leases of a fleet expire by
-	// it, too; otherwise they expire by the server's clock.
+	// expired. It may be called from several goroutines. Stores that share data need the same
+	// time. Defaults to the server's clock, read by each beat of a fleet.
 	Now func() time.Time
 	// Logger gets a line when the server stops answering, when it answers again, and for each
 	// queued delivery that is missing or cannot be read. By default nothing is logged.
@@ -90,9 +89,6 @@ func (o Options) withDefaults() (Options, error) {
 		if *n <= 0 {
 			*n = 1_000_000
 		}
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -20,12 +20,12 @@ var (
 
 // Store is a storage.Store on Redis. It is safe for concurrent use.
 type Store struct {
-	opts     Options
-	ownClock bool // Options.Now is not the default
-	redis    redis.UniversalClient
-	cluster  bool
-	prefix   string // of all keys; includes the hash tag
-	client   string // identifies this store among those that share its data
+	opts    Options
+	clock   *clock // of the server; nil with Options.Now
+	redis   redis.UniversalClient
+	cluster bool
+	prefix  string // of all keys; includes the hash tag
+	client  string // identifies this store among those that share its data
 
 	slots chan *slot    // the slots not in use
 	reads atomic.Uint64 // counts calls that only read
@@ -43,7 +43,7 @@ type Store struct {
 
 // Ports returns the store's ports.
 func (s *Store) Ports() storage.Ports {
-	return storage.Ports{Records: recordStore{s}, State: stateStore{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
+	return storage.Ports{Now: s.opts.Now, Records: recordStore{s}, State: stateStore{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
 		Replays: replays{s}, Ledger: ledger{s}, Members: members{s}, Signals: signals{s}, Sweeper: s}
 }
 

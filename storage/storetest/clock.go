@@ -43,6 +43,12 @@ func clockCases() []storeCase {
 			expect(t, tweetsOf(t.claim(t.at(-3600), 10)), "1", "Claim has to compare Due with ClaimRequest.Now, not with the store's clock")
 			expect(t, tweetsOf(t.claim(t.at(3600), 10)), "1 2", "Claim has to compare Due with ClaimRequest.Now, not with the store's clock")
 		}},
+		storeCase{name: "engines that share a store have its clock", needs: needsShared | needsClock, run: func(t *storeTest) {
+			t.kit.Clock.Advance(time.Hour)
+			if now := t.store.Ports().Now; now == nil || !now().Equal(t.kit.Clock.Now()) {
+				t.Errorf("Ports.Now is nil or differs from the store's clock, want the clock with Members")
+			}
+		}},
 		storeCase{name: "what was reserved is there for charges at its expiry", needs: needsClock, run: func(t *storeTest) {
 			t.topUp("acme", 10)
 			t.ok(t.store.Ports().Ledger.Reserve(t.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 10, ExpiresAt: t.at(1)}), "Ledger.Reserve")
