@@ -8,8 +8,8 @@
 //	streamwatch.Source{Name: "feed", Fetcher: feeds, CheckAccount: feed.CheckAccount}
 //
 // URLs are http or https, at most 512 bytes long, with a public host and port 80, 443,
-// 8080 or 8443. They are normalised as in RFC 3986, section 6.2.2:
-// "HTTP://Example.com:80/%7Ea" is the same feed as "http://example.com/~a". Unless
+// 8080 or 8443. They are normalised as in RFC 3986, section 6.2.2, and a last dot of the host is
+// dropped: "HTTP://Example.com.:80/%7Ea" is the same feed as "http://example.com/~a". Unless
 // Config.AllowPrivate is set, connections go to public addresses only, also after redirects.
 //
 // # Entries as posts

@@ -83,6 +83,23 @@ func TestQueriesRefused(t *testing.T) {
 	}
 }
 
+func TestQueriesTaken(t *testing.T) {
+	public, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for raw, want := range map[string]string{
+		"https://some_name.example.com/a": "https://some_name.example.com/a",
+		"https://-a-.example.com/":        "https://-a-.example.com/",
+		"https://qa--blog.example.com":    "https://qa--blog.example.com/",
+		"https://example.com./":           "https://example.com/",
+	} {
+		if u, err := public.parseURL(raw); err != nil || u.String() != want {
+			t.Errorf("%s: %v, %v, want %s", raw, u, err, want)
+		}
+	}
+}
+
 func TestStatuses(t *testing.T) {
 	for _, tt := range []struct {
 		status int

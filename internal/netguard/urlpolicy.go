@@ -19,8 +19,8 @@ const maxURL = 2048
 //
 // An allowed URL has at most 2,048 bytes of printable ASCII, the scheme https, no user, no
 // fragment, and no port other than 443 and 8443. Its host is a public IP address, or a name that
-// has a dot and is not in a special-use domain. allowPrivate also allows http, any port, private
-// addresses and all other names. allowNets allows addresses like Guard.AllowNets.
+// has two labels and is not in a special-use domain. allowPrivate also allows http, any port,
+// private addresses and all other names. allowNets allows addresses like Guard.AllowNets.
 func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
 	refuse := func(allowed string) error { return invalid.Field("deliver", "webhook_url", RedactURL(raw), allowed) }
 	if raw == "" || len(raw) > maxURL {
@@ -49,16 +49,18 @@ func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
 	if !ok {
 		return refuse("port 443 or 8443, or none")
 	}
-	if addr, ok := literal(u.Host, host); ok {
-		if checkAddr(addr, allowPrivate, allowNets) != nil {
-			return refuse("a public IP address or a name")
-		}
-		return nil
-	}
-	if !nameOK(host, allowPrivate) {
-		return refuse("a public host name such as example.com")
+	if !HostOK(host, allowPrivate, allowNets...) || strings.Contains(host, ":") != strings.HasPrefix(u.Host, "[") {
+		return refuse("a public host name such as example.com, or a public IP address")
 	}
 	return nil
+}
+
+// HostOK reports whether a host is allowed: an IP address without brackets, or a name in ASCII.
+func HostOK(host string, allowPrivate bool, allowNets ...netip.Prefix) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return checkAddr(addr, allowPrivate, allowNets) == nil
+	}
+	return nameOK(host, allowPrivate)
 }
 
 // CheckCustomURL is CheckURL for URLs with a scheme that the embedding program defines. It checks
@@ -99,13 +101,6 @@ func portOK(port uint16, anyPort bool) bool {
 	return port == 443 || port == 8443 || anyPort && port != 0
 }
 
-// literal parses a host that is an IP address: IPv6 in brackets, IPv4 without. It reports false
-// for any other host.
-func literal(urlHost, host string) (netip.Addr, bool) {
-	a, err := netip.ParseAddr(host)
-	return a, err == nil && a.Is6() == strings.HasPrefix(urlHost, "[")
-}
-
 // specialDomains are top-level domains without public hosts. They are the domains of the IANA
 // Special-Use Domain Names registry (RFC 6761 and later), ICANN's "internal", and domains
 // commonly used inside networks, clusters and routers.
@@ -116,30 +111,32 @@ var specialDomains = map[string]bool{
 	"svc": true, "cluster": true, "consul": true, "belkin": true, "router": true, "i2p": true,
 }
 
-// nameOK reports whether a host name is allowed. It has at most 253 bytes, in labels of 1 to 63
-// letters, digits and inner hyphens. The last label must not begin with a digit, because some
-// resolvers take names such as 127.0.1 or 0x7f.1 for addresses. Unless allowPrivate is set, the
-// name has two labels or more, and is not in specialDomains.
+// nameOK reports whether a host name is allowed: one that DNS and browsers take, not only the
+// letters, digits and inner hyphens of RFC 952. It has at most 253 bytes, in labels of 1 to 63
+// letters, digits, hyphens and underscores, and may end with a dot. A name that ends in a number
+// is an address in another spelling, such as 0x7f.1 (URL standard, section 3.5), and not allowed.
+// Unless allowPrivate is set, the name has two labels or more, and is not in specialDomains.
 func nameOK(host string, allowPrivate bool) bool {
-	if len(host) > 253 {
-		return false
-	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	labels := strings.Split(host, ".")
 	for _, l := range labels {
-		if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' {
+		if l == "" || len(l) > 63 || strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			return false
 		}
-		for i := range len(l) {
-			if c := l[i] | 0x20; (c < 'a' || c > 'z') && (l[i] < '0' || l[i] > '9') && l[i] != '-' {
-				return false
-			}
-		}
 	}
-	top := strings.ToLower(labels[len(labels)-1])
-	if top[0] >= '0' && top[0] <= '9' {
+	top := labels[len(labels)-1]
+	if len(host) > 253 || isNumber(top) {
 		return false
 	}
 	return allowPrivate || len(labels) >= 2 && !specialDomains[top]
+}
+
+// isNumber reports whether a label is a number to the URL standard's ends-in-a-number checker.
+func isNumber(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
 }
 
 // RedactURL returns a URL in a form that may be shown and logged. It replaces user, password,

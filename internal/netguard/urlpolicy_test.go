@@ -37,6 +37,19 @@ func TestCheckURL(t *testing.T) {
 		{"public IPv6", "https://[2606:4700:4700::1111]/", true, true},
 		{"public IPv4 mapped into IPv6", "https://[::ffff:8.8.8.8]/", true, true},
 		{"a special name inside another", "https://localhost.example.com/", true, true},
+		{"underscore", "https://some_name.example.com/", true, true},
+		{"underscores at the ends and alone", "https://_a_._.example_com.com/", true, true},
+		{"hyphens at the ends of labels", "https://-a.b-.c-.com/", true, true},
+		{"two hyphens in third place", "https://qa--blog.example.com/", true, true},
+		{"a label of hyphens", "https://---.example.com/", true, true},
+		{"an xn-- form", "https://xn--bcher-kva.example.com/", true, true},
+		{"name ends with a dot", "https://example.com./", true, true},
+		{"name ends with a dot before a port", "https://example.com.:8443/", true, true},
+		{"253 bytes and a dot", "https://" + strings.Repeat(label63+".", 3) + label63[2:] + "./", true, true},
+		{"a label of digits", "https://163.com/", true, true},
+		{"an address inside a name", "https://127.0.0.1.example.com/", true, true},
+		{"a last label that begins with a digit", "https://a.1b/", true, true},
+		{"a last label that is no number", "https://a.0xg/", true, true},
 
 		{"http", "http://example.com/", false, true},
 		{"port 9000", "https://example.com:9000/", false, true},
@@ -65,16 +78,29 @@ func TestCheckURL(t *testing.T) {
 		{"port with a leading zero", "https://example.com:0443/", false, false},
 		{"port with a sign", "https://example.com:+443/", false, false},
 		{"colon without a port", "https://example.com:/", false, false},
-		{"name ends with a dot", "https://example.com./", false, false},
+		{"name of one label ends with a dot", "https://receiver./", false, true},
+		{"localhost ends with a dot", "https://localhost./", false, true},
+		{"special name ends with a dot", "https://db.internal./", false, true},
+
+		{"a dot alone", "https://./", false, false},
+		{"two dots at the end", "https://example.com../", false, false},
+		{"dot first", "https://.example.com/", false, false},
+		{"254 bytes", "https://" + strings.Repeat(label63+".", 3) + label63[1:] + "/", false, false},
+		{"64 bytes in a label before a dot", "https://a" + label63 + "./", false, false},
 		{"address ends with a dot", "https://127.0.0.1./", false, false},
 		{"empty label", "https://a..b.com/", false, false},
-		{"hyphen first", "https://-a.com/", false, false},
-		{"hyphen last", "https://a-.com/", false, false},
-		{"underscore", "https://a_b.com/", false, false},
+		{"other punctuation", "https://a!b.com/", false, false},
+		{"escaped underscore", "https://a%5Fb.com/", false, false},
 		{"number in decimal", "https://2130706433/", false, false},
 		{"number in hexadecimal", "https://0x7f.1/", false, false},
 		{"short address", "https://127.1/", false, false},
 		{"octal address", "https://0177.0.0.1/", false, false},
+		{"hexadecimal in capitals", "https://0X7F000001/", false, false},
+		{"nothing in hexadecimal", "https://a.0x/", false, false},
+		{"public number in decimal", "https://134744072/", false, false},
+		{"public number ends with a dot", "https://8.8.8.8./", false, false},
+		{"five numbers", "https://1.2.3.4.5/", false, false},
+		{"name that ends in a number", "https://example.1/", false, false},
 		{"IPv4 in brackets", "https://[127.0.0.1]/", false, false},
 		{"zone", "https://[fe80::1%25eth0]/", false, false},
 		{"link-local", "https://169.254.169.254/", false, false},
@@ -149,13 +175,12 @@ func TestCheckURLHidesSecrets(t *testing.T) {
 }
 
 // urlShape is the policy a second time, written as one pattern.
-var urlShape = regexp.MustCompile(`^(?i:https)://` +
-	`(?:\[([0-9a-fA-F:.]+)\]|((?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?))` +
+var urlShape = regexp.MustCompile(`^(?i:https)://(?:\[([0-9a-fA-F:.]+)\]|((?:[a-zA-Z0-9_-]{1,63}\.)*[a-zA-Z0-9_-]{1,63})\.?)` +
 	`(?::(?:443|8443))?` +
 	`(?:/(?:[!$&-\[\]^_` + "`" + `a-z{|}~"<>]|%[0-9a-fA-F]{2})*)?(?:\?[!"$-\[\]-~]*)?$`)
 
 var specialName = regexp.MustCompile(`(?i)(^|\.)(alt|arpa|example|invalid|local|localhost|onion|test|internal|intranet|private|corp|home|homenet|lan|` +
-	`localdomain|domain|workgroup|mail|svc|cluster|consul|belkin|router|i2p)$|\.[0-9][^.]*$|^[^.]*$`)
+	`localdomain|domain|workgroup|mail|svc|cluster|consul|belkin|router|i2p)$|\.([0-9]+|0x[0-9a-f]*)$|^[^.]*$`)
 
 func acceptable(raw string) bool {
 	m := urlShape.FindStringSubmatch(raw)
@@ -164,6 +189,9 @@ func acceptable(raw string) bool {
 	}
 	host := m[1] + m[2]
 	if ip := net.ParseIP(host); ip != nil {
+		if strings.HasPrefix(raw[len("https://")+len(host):], ".") {
+			return false
+		}
 		if (m[1] != "") != strings.Contains(host, ":") {
 			return false
 		}

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
@@ -32,8 +32,11 @@ var (
 	errHost = errors.New("a public host name such as example.com")
 )
 
-// Host returns the host of a URL in lower case and, if international, in its xn-- form. The
-// result has the port unless it is the scheme's default. Unless allowPrivate is set, Host
+// international has the options of URL standard, section 3.3. Names in ASCII do not need it.
+var international = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.CheckHyphens(false))
+
+// Host returns the host of a URL in lower case without a last dot and, if international, in its
+// xn-- form. The result has the port unless it is the scheme's default. Unless allowPrivate is set, Host
 // returns an error for a host that is not public and for a port that is not in ports. The error
 // says what is allowed.
 func Host(u *url.URL, allowPrivate bool) (string, error) {
@@ -46,18 +49,19 @@ func Host(u *url.URL, allowPrivate bool) (string, error) {
 		}
 	}
 	host := u.Hostname()
-	if addr, err := netip.ParseAddr(host); err == nil {
-		if addr.Is6() {
-			host = "[" + host + "]"
+	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		ascii, err := international.ToASCII(host)
+		if err != nil || !utf8.ValidString(host) {
+			return "", errHost
 		}
-	} else if !utf8.ValidString(host) {
-		return "", errHost
-	} else if host, err = idna.Lookup.ToASCII(host); err != nil {
+		host = ascii
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if !netguard.HostOK(host, allowPrivate) {
 		return "", errHost
 	}
-	host = strings.ToLower(host)
-	if err := netguard.CheckURL("https://"+host+"/", allowPrivate); err != nil {
-		return "", errHost
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
 	}
 	if port != "" && !(u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443") {
 		host += ":" + port
