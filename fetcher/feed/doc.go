@@ -82,7 +82,8 @@
 // # What publishers ask for
 //
 // Requests are conditional. The Fetcher sends a validator (ETag or Last-Modified) back to the
-// URL from which it came. If a server sends no validator, or a new one in every answer, a hash
+// URL from which it came, unless Last-Modified was within a second of the answer: the feed may
+// have been replaced within that second. If a server sends no validator, or a new one in every answer, a hash
 // of the body detects an unchanged document. The Fetcher remembers a permanent redirect of the
 // feed's URL until the process ends or the feed is not found there. It takes a 410 as final
 // after six hours. If a document was cut off in transit, the next request is unconditional.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -46,6 +47,41 @@ func TestValidators(t *testing.T) {
 	if got := s.requests[1].Header; got.Get("If-Modified-Since") != "Mon, 02 Mar 2026 12:00:00 GMT" || got.Get("If-None-Match") != "" {
 		t.Errorf("header %v", got)
 	}
+}
+
+// nginx makes its tag of the second and the size: a feed that is replaced within the second, by
+// one of equal size, is read. Later, when the second is over, the tag goes back.
+func TestReplacedWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body, written := items("a"), time.Now()
+		f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+			tag := fmt.Sprintf(`"%x-%x"`, written.Unix(), len(body))
+			w.Header().Set("ETag", tag)
+			w.Header().Set("Last-Modified", written.UTC().Format(http.TimeFormat))
+			if r.Header.Get("If-None-Match") == tag {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			io.WriteString(w, body)
+		})
+		r := newReader(t, f)
+		r.read()
+		body = items("b")
+		if page := r.read(); len(page.Tweets) != 1 || page.Tweets[0].Text != "b" {
+			t.Errorf("%+v, want the entry that came within the second", page)
+		}
+		for range 3 {
+			<-time.After(time.Minute)
+			if page := r.read(); !page.Unchanged {
+				t.Errorf("%+v, want it unchanged", page)
+			}
+		}
+		for i, want := range []bool{false, false, false, true, true} {
+			if got := s.requests[i].Header.Get("If-None-Match") != ""; got != want {
+				t.Errorf("request %d with a tag: %t, want %t", i+1, got, want)
+			}
+		}
+	})
 }
 
 // A tag that changes with every answer does not hide that the body is the same.

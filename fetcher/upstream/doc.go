@@ -17,8 +17,8 @@
 //
 // Most polls find nothing new. For each account, Pages remembers the newest page's validator and
 // a hash of its body. The validator is the ETag or, without one, a Last-Modified that is at least
-// five minutes old (RFC 9110). A server that supports validators answers 304 without a body. With
-// other servers, a body with an equal hash need not be decoded. Hashing costs a third of scanning
+// five minutes old. With a Last-Modified of just now the page has none (RFC 9110, 8.8.2.2). A
+// server that supports validators answers 304 without a body. With other servers, a body with an equal hash need not be decoded. Hashing costs a third of scanning
 // for ids. A page counts as changed, and is decoded, even if only counts such as likes differ.
 //
 // No post is lost: a page is Unchanged only for a caller that passes its version in

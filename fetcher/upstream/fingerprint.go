@@ -37,8 +37,7 @@ func (r *Response) fingerprint() *fingerprint {
 		links.WriteByte(0)
 	}
 	r.print.links = links.Sum64()
-	r.print.etag = entityTag(r.Header.Get("Etag"))
-	r.print.modified = r.lastModified()
+	r.print.etag, r.print.modified = r.validators()
 	return &r.print
 }
 
@@ -80,22 +79,32 @@ func entityTag(s string) string {
 	return s
 }
 
-// settled is the minimum age of a usable Last-Modified. Some servers send the newest post's
+// settled is the minimum age of a Last-Modified that is sent back. Some servers send the newest post's
 // time as Last-Modified. If an older post appears late, up to three minutes after its own time,
 // the page changes and such a Last-Modified does not.
 const settled = 5 * time.Minute
 
-// lastModified returns the answer's Last-Modified, or "" if it is younger than settled. A young
-// Last-Modified is not safe: the page may still change without a new Last-Modified, for example
-// within the same second (RFC 9110, 8.8.2.2).
-func (r *Response) lastModified() string {
-	s := r.Header.Get("Last-Modified")
-	if s == "" {
-		return ""
+// validators returns the answer's ETag and Last-Modified, or "" for one that is not usable. With a
+// Last-Modified within a second of the answer neither is: the content may have been replaced
+// within that second, and the ETag of nginx is its Last-Modified and its size (RFC 9110, 8.8.2.2).
+func (r *Response) validators() (etag, modified string) {
+	etag, modified = entityTag(r.Header.Get("Etag")), r.Header.Get("Last-Modified")
+	if modified == "" {
+		return etag, ""
 	}
-	t, err := http.ParseTime(s)
-	if err != nil || r.ServerTime.Sub(t) < settled {
-		return ""
+	t, err := http.ParseTime(modified)
+	if err != nil {
+		return etag, ""
 	}
-	return s
+	date := r.ServerTime
+	if date.IsZero() {
+		date = time.Now() // RFC 9110, 6.6.1
+	}
+	switch age := date.Sub(t); {
+	case age <= time.Second:
+		return "", ""
+	case age < settled || r.ServerTime.IsZero():
+		return etag, ""
+	}
+	return etag, modified
 }

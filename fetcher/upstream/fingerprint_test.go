@@ -33,6 +33,12 @@ func TestConditions(t *testing.T) {
 		{"a time ahead", []string{modified, ago(-time.Hour)}, ""},
 		{"no time", []string{modified, "yesterday"}, ""},
 		{"a tag and a time", []string{tag, `"abc"`, modified, ago(time.Hour)}, `If-None-Match: "abc"`},
+		{"a tag and a time of just now", []string{tag, `"abc"`, modified, ago(0)}, ""},
+		{"a weak tag and a time of just now", []string{tag, `W/"abc"`, modified, ago(0)}, ""},
+		{"a tag and a time of a second ago", []string{tag, `"abc"`, modified, ago(time.Second)}, ""},
+		{"a tag and a time of two seconds ago", []string{tag, `"abc"`, modified, ago(2 * time.Second)}, `If-None-Match: "abc"`},
+		{"a tag and a time ahead", []string{tag, `"abc"`, modified, ago(-time.Hour)}, ""},
+		{"a tag and no time", []string{tag, `"abc"`, modified, "yesterday"}, `If-None-Match: "abc"`},
 		{"a bad tag and a time", []string{tag, `*`, modified, ago(time.Hour)}, "If-Modified-Since: " + ago(time.Hour)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -45,13 +51,23 @@ func TestConditions(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a time from a server without a clock", func(t *testing.T) {
-		r := said("body", modified, ago(time.Hour))
-		r.ServerTime = time.Time{}
-		if h := r.fingerprint().header(); h != nil {
-			t.Errorf("%v, want none", h)
-		}
-	})
+	for _, tc := range []struct {
+		name, want string
+		header     []string
+	}{
+		{"a time from a server without a clock", "", []string{modified, ago(time.Hour)}},
+		{"a tag from a server without a clock", `"abc"`, []string{tag, `"abc"`}},
+		{"a tag and a time from a server without a clock", `"abc"`, []string{tag, `"abc"`, modified, ago(time.Hour)}},
+		{"a tag and a time of just now from a server without a clock", "", []string{tag, `"abc"`, modified, time.Now().UTC().Format(http.TimeFormat)}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := said("body", tc.header...)
+			r.ServerTime = time.Time{}
+			if h := r.fingerprint().header(); h.Get("If-None-Match") != tc.want || h.Get("If-Modified-Since") != "" {
+				t.Errorf("%v, want the tag %s", h, tc.want)
+			}
+		})
+	}
 }
 
 // Every byte of a body counts.

@@ -100,7 +100,7 @@ func (k *Kept) Same(i int, resp *Response) bool {
 }
 
 // Unchanged returns a page with Page.Unchanged set and the fields of k. Call it only if Same
-// has reported true for each of the answers.
+// has reported true for each of the answers. It remembers the validators of those with a body.
 func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 	page := fetcher.Page{
 		Skipped: k.posts, OldestAt: k.oldestAt, Next: k.next, UserID: k.userID,
@@ -112,7 +112,32 @@ func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 			page.RateLimit = resp.RateLimit
 		}
 	}
+	p.revalidate(k, answers)
 	return page
+}
+
+// revalidate remembers the validators of answers to the requests for k that were no 304.
+func (p *Pages) revalidate(k *Kept, answers []*Response) {
+	var prints []fingerprint
+	for i, resp := range answers {
+		if resp.NotModified || *resp.fingerprint() == k.prints[i] {
+			continue
+		}
+		if prints == nil {
+			prints = slices.Clone(k.prints)
+		}
+		prints[i] = resp.fingerprint().clone()
+	}
+	if prints == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept[k.key] == k {
+		newer := *k
+		newer.prints = prints
+		p.kept[k.key] = &newer
+	}
 }
 
 // Keep remembers an account's newest page and sets page.Version. If the page has not changed,

@@ -128,6 +128,39 @@ func TestUnchangedPage(t *testing.T) {
 	}
 }
 
+// An unchanged page has the validators of its newest answer with a body: those of the first may
+// not have been usable yet, or have changed.
+func TestNewerValidators(t *testing.T) {
+	const tag, modified = "Etag", "Last-Modified"
+	just := noon.Format(http.TimeFormat)
+	later := func(r *Response) *Response { r.ServerTime = noon.Add(time.Hour); return r }
+	for _, tc := range []struct {
+		name      string
+		then, now *Response
+		want      string
+	}{
+		{"first of just now", said("body", tag, `"1"`, modified, just), later(said("body", tag, `"1"`, modified, just)), `"1"`},
+		{"another one", said("body", tag, `"1"`), said("body", tag, `"2"`), `"2"`},
+		{"none any more", said("body", tag, `"1"`), said("body"), ""},
+		{"not modified", said("body", tag, `"1"`), notModified(), `"1"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := open(t, 0)
+			v := keep(p, "/a", said("first", tag, `"first"`), tc.then)
+			if page := p.Unchanged(p.Known("/a", known(v)), notModified(), tc.now); page.Version != v {
+				t.Errorf("version %d, want %d", page.Version, v)
+			}
+			k := p.Known("/a", known(v))
+			if got := k.Header(1).Get("If-None-Match"); got != tc.want || k.Header(0).Get("If-None-Match") != `"first"` {
+				t.Errorf("tags %q and %q, want that of the first answer and %q", k.Header(0), got, tc.want)
+			}
+			if !k.Same(1, said("body")) || k.Same(1, said("")) {
+				t.Error("the page is another one")
+			}
+		})
+	}
+}
+
 func TestVersions(t *testing.T) {
 	p := open(t, 0)
 	first := keep(p, "/a", said("one"))
