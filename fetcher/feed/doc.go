@@ -133,7 +133,8 @@
 //
 // If all hubs of a feed use https, they get a secret and must sign their pushes. The WebSub
 // then refuses an unsigned push and ignores a push with a wrong signature. It renews a lease
-// after half of its time. After three failures in a row it tries the feed's next hub. While
+// after half of its time. If a hub does not accept a request, the next one leaves the time of the
+// lease to the hub. After three failures in a row it tries the feed's next hub. While
 // Stream does not run, ServeHTTP answers pushes with 503, and the hub repeats them later.
 //
 // The path that a hub calls and the secret for its signatures are computed from

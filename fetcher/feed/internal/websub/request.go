@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
@@ -21,7 +22,10 @@ const (
 )
 
 // request asks a hub for a subscription.
-type request struct{ hub, topic, callback, secret string }
+type request struct {
+	hub, topic, callback, secret string
+	lease                        time.Duration // 0 for the hub's own choice
+}
 
 // send sends a request to a hub and follows the hub's redirects (307 or 308). If the error is
 // nil, the hub has accepted the request and will verify it.
@@ -44,7 +48,7 @@ func (s *Subscriber) send(ctx context.Context, r request) (retryAfter time.Durat
 
 // post makes one HTTP request. If the hub redirects, next is the next hub.
 func (s *Subscriber) post(ctx context.Context, hub string, r request) (next string, retryAfter time.Duration, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hub, strings.NewReader(r.form(hub, s.cfg.Lease).Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hub, strings.NewReader(r.form(hub).Encode()))
 	if err != nil {
 		return "", 0, errors.New("websub: hub " + upstream.PlainURL(hub) + " cannot be asked")
 	}
@@ -83,18 +87,26 @@ func (r *request) hide(resp *http.Response) {
 }
 
 // form returns the request's body. It contains the secret only if the hub uses https.
-func (r *request) form(hub string, lease time.Duration) url.Values {
+func (r *request) form(hub string) url.Values {
 	form := url.Values{
-		"hub.callback":      {r.callback},
-		"hub.mode":          {"subscribe"},
-		"hub.topic":         {r.topic},
-		"hub.lease_seconds": {strconv.FormatInt(int64(lease/time.Second), 10)},
-		"hub.verify":        {"async"}, // for PuSHPress, which implements PubSubHubbub 0.3; others ignore it
+		"hub.callback": {r.callback},
+		"hub.mode":     {"subscribe"},
+		"hub.topic":    {r.topic},
+		"hub.verify":   {"async"}, // for PuSHPress, which implements PubSubHubbub 0.3; others ignore it
+	}
+	if r.lease > 0 {
+		form.Set("hub.lease_seconds", strconv.FormatInt(int64(r.lease/time.Second), 10))
 	}
 	if secretFor(hub) {
 		form.Set("hub.secret", r.secret)
 	}
 	return form
+}
+
+// refused reports whether a hub has refused a request for what it asks, by a status of 4xx.
+func refused(err error) bool {
+	var status *fetcher.StatusError
+	return errors.As(err, &status) && status.Code/100 == 4
 }
 
 // secretFor reports whether a hub may be given a secret.

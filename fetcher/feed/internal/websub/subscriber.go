@@ -184,6 +184,9 @@ func (s *Subscriber) step(ctx context.Context, requests *sync.WaitGroup) time.Du
 func (s *Subscriber) ask(ctx context.Context, h *hub, now time.Time, requests *sync.WaitGroup) {
 	sub := h.queue[0]
 	r := request{hub: sub.address(), topic: sub.topic.URL, callback: s.cfg.Callback + "/" + sub.token, secret: sub.secret}
+	if sub.failures%giveUpAfter == 0 { // some hubs refuse a lease longer than their own
+		r.lease = s.cfg.Lease
+	}
 	h.busy = true
 	s.active++
 	s.stats.Requests++
@@ -212,6 +215,9 @@ func (s *Subscriber) answered(ctx context.Context, sub *subscription, h *hub, re
 	}
 	s.stats.Failures++
 	wait := max(sub.backoff(), retryAfter)
+	if sub.failures == 1 && refused(err) {
+		wait = retryAfter // now without a lease
+	}
 	s.plan(sub, now.Add(wait))
 	s.cfg.Logger.Info("cannot subscribe to a feed at its hub", "topic", upstream.PlainURL(sub.topic.URL), "failures", sub.failures, "retry in", wait, "error", err)
 }

@@ -3,6 +3,7 @@ package websub
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,6 +91,73 @@ func TestLeases(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A hub that has not accepted a lease is asked for one of its own choice: at once if it has
+// refused the request, else with the next attempt.
+func TestLeasesThatAHubRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int
+		within time.Duration
+	}{
+		{"400", 400, time.Second},
+		{"422", 422, time.Second},
+		{"406 with a wait", 406, 2 * time.Minute},
+		{"403", 403, 2 * time.Minute},
+		{"500", 500, 2 * time.Minute},
+		{"accepted and denied", 202, 16 * time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
+				h.silent, h.lease = true, "86400"
+				h.answer = func(_ int, r asked) *http.Response {
+					if !r.form.Has("hub.lease_seconds") {
+						go h.verify(r.form)
+						return reply(202)
+					}
+					if c.status == 202 {
+						go h.get(r.form.Get("hub.callback"), url.Values{"hub.mode": {"denied"}, "hub.topic": {topicURL}, "hub.reason": {"lease_seconds over 86400"}})
+					}
+					if c.status == 406 {
+						return reply(406, "Retry-After", "120")
+					}
+					return reply(c.status)
+				}
+				s.Want("a", topic)
+				pass(c.within)
+				if h.leased() != 1 || h.asked() != 2 {
+					t.Errorf("leased %d, %d requests after %s, want 1 and 2", h.leased(), h.asked(), c.within)
+				}
+				pass(13 * time.Hour)
+				if h.leased() != 1 || h.asked() != 4 {
+					t.Errorf("leased %d, %d requests after a renewal, want 1 and 4", h.leased(), h.asked())
+				}
+			})
+		})
+	}
+}
+
+// A hub that refuses everything is not asked more often for that; the feed's next hub is asked
+// for a lease first.
+func TestNextHubIsAskedForALease(t *testing.T) {
+	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
+		h.answer = func(_ int, r asked) *http.Response {
+			if r.url == hubURL {
+				return reply(422)
+			}
+			return reply(202)
+		}
+		s.Want("a", NewTopic(topicURL, hubURL, "https://hub2.example/"))
+		pass(time.Hour)
+		got := ""
+		for _, r := range h.all() {
+			got += " " + r.url + r.form.Get("hub.lease_seconds")
+		}
+		if want := " " + hubURL + "864000 " + hubURL + " " + hubURL + " https://hub2.example/864000"; got != want {
+			t.Errorf("asked%s, want%s", got, want)
+		}
+	})
 }
 
 // A hub that is busy is asked again when it says; the lease goes on until then.
