@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-	"golang.org/x/net/html/charset"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -20,7 +18,7 @@ const growth = 4
 
 // convert returns a page's title and its content in the given format.
 func (s *Scraper) convert(ctx context.Context, p *page, format string) (title, content string, err error) {
-	text := decode(p.body, p.contentType)
+	text := p.text()
 	limit := growth * int(s.cfg.MaxBody)
 	switch kind := p.kind(); kind {
 	case "text/html", "application/xhtml+xml":
@@ -117,19 +115,4 @@ func restoreHeadings(body *html.Node) {
 			}
 		}
 	}
-}
-
-// decode returns a page's text in UTF-8.
-func decode(body []byte, contentType string) string {
-	e, name, certain := charset.DetermineEncoding(body, contentType)
-	// windows-1252 is often wrong: it may be a guess from the first 1,024 bytes, or named by
-	// mistake in a page in UTF-8.
-	if name == "utf-8" || name == "windows-1252" && !certain && utf8.Valid(body) {
-		return strings.TrimPrefix(strings.ToValidUTF8(string(body), "\ufffd"), "\ufeff")
-	}
-	text, err := e.NewDecoder().Bytes(body)
-	if err != nil { // decoders replace invalid bytes; none is known to fail
-		text = body
-	}
-	return strings.TrimPrefix(strings.ToValidUTF8(string(text), "\ufffd"), "\ufeff")
 }

@@ -31,9 +31,9 @@
 // package builds the tree itself, in time and memory proportional to the page's size.
 // golang.org/x/net/html.Parse can build 600,000 nodes from a page of 20 kB. The tree has only
 // elements with content, without scripts, styles, frames, form fields and drawings. The
-// encoding is the first of: byte order mark, Content-Type, meta element, UTF-8 if the page is
-// valid, windows-1252. A meta element that names windows-1252 (iso-8859-1) is ignored in a page
-// that is valid UTF-8.
+// encoding is the first of: byte order mark, Content-Type, meta element, XML declaration, UTF-8
+// if the page is valid, windows-1252. A meta element that names windows-1252 (iso-8859-1) is
+// ignored in a page that is valid UTF-8.
 //
 // The HTML result has a fixed set of elements and attributes, absolute links with the schemes
 // http, https, mailto and tel, and no scripts. Still sanitize it before you show it in a browser.

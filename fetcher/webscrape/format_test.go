@@ -152,6 +152,9 @@ func TestPlainTextPages(t *testing.T) {
 }
 
 func TestCharsets(t *testing.T) {
+	const hello = "<p>\xcf\xf0\xe8\xe2\xe5\xf2" // in windows-1251
+	style := "<head><style>" + strings.Repeat("p{margin:0} ", 100) + "</style>"
+	declared := `<?xml version="1.0" encoding="windows-1251"?>`
 	for _, tt := range []struct{ name, kind, body, want string }{
 		{"of the header", "text/html; charset=iso-8859-1", "<p>caf\xe9", "café"},
 		{"of the page", "text/html", "<meta charset=windows-1251><p>\xcf\xf0\xe8", "При"},
@@ -169,6 +172,26 @@ func TestCharsets(t *testing.T) {
 		{"a name nobody knows", "text/html; charset=klingon", "<p>é", "é"},
 		{"broken parameters", "text/html; charset", "<p>é", "é"},
 		{"no type at all", "", "<!doctype html><p>é", "é"},
+		{"behind much style", "text/html", style + "<meta charset=windows-1251></head>" + hello, "Привет"},
+		{"behind much style, for http-equiv", "text/html", style + `<META content='text/html; charset="windows-1251"' HTTP-EQUIV=Content-Type />` + hello, "Привет"},
+		{"behind much style and a meta of something else", "text/html", `<meta name=a content="charset=gbk">` + style + `<meta charset="nonsense"><meta charset="cp1251">` + hello, "Привет"},
+		{"in the body", "text/html", "<body>" + hello + strings.Repeat(" ", 2000) + "<meta charset=windows-1251>", "Привет"},
+		{"the first of two", "text/html", style + "<meta charset=windows-1251><meta charset=koi8-r>" + hello, "Привет"},
+		{"in a comment, a script and a title", "text/html", style + "<!--<meta charset=gbk>--><script>'<meta charset=gbk>'</script><title><meta charset=gbk></title><meta charset=windows-1251>" + hello, "Привет"},
+		{"behind much style, and it is UTF-8", "text/html", style + "<meta charset=iso-8859-1><p>é", "é"},
+		{"the header's before one behind much style", "text/html; charset=windows-1251", style + "<meta charset=gbk>" + hello, "Привет"},
+		{"UTF-16 in a meta is UTF-8", "text/html", style + "<meta charset=utf-16le><p>é\xff", "é\ufffd"},
+		{"x-user-defined in a meta is windows-1252", "text/html", style + "<meta charset=x-user-defined><p>\x93q\x94", "“q”"},
+		{"of an XML declaration", "text/html", declared + "<html>" + hello, "Привет"},
+		{"of an XML declaration in other quotes", "text/html", "<?xml version='1.0' encoding = 'cp1251' standalone='yes'?>" + hello, "Привет"},
+		{"of a meta before an XML declaration", "text/html", `<?xml version="1.0" encoding="gbk"?>` + style + "<meta charset=windows-1251>" + hello, "Привет"},
+		{"of an XML declaration before a meta in XHTML", "application/xhtml+xml", declared + `<html><meta charset="gbk"/>` + hello, "Привет"},
+		{"UTF-16 in an XML declaration is UTF-8", "text/html", `<?xml version="1.0" encoding="utf-16"?><p>é`, "é"},
+		{"an XML declaration in UTF-16", "text/html", "<\x00?\x00x\x00m\x00l\x00?\x00>\x00<\x00p\x00>\x00\xe9\x00", "é"},
+		{"an XML declaration in UTF-16, the other way round", "text/html", "\x00<\x00?\x00x\x00m\x00l\x00?\x00>\x00<\x00p\x00>\x00\xe9", "é"},
+		{"an XML declaration of a name nobody knows", "text/html", `<?xml version="1.0" encoding="klingon"?><p>é`, "é"},
+		{"parameters of the header twice", "text/html; charset=windows-1251; charset=windows-1251", hello, "Привет"},
+		{"a meta in plain text", "text/plain", strings.Repeat("é", 1000) + "<meta charset=gbk>", strings.Repeat("é", 1000) + "<meta charset=gbk>"},
 		{"XHTML", "application/xhtml+xml", `<?xml version="1.0"?><html><p>é</p></html>`, "é"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -179,7 +179,7 @@ func FuzzConvert(f *testing.F) {
 				}
 			}
 		}
-		doc, err := parse(decode(body, contentType), at, 1<<18)
+		doc, err := parse(p.text(), at, 1<<18)
 		if err != nil {
 			return
 		}
