@@ -23,9 +23,10 @@ type Link struct {
 	Display string // as a browser shows it, shortened
 }
 
-// Parse converts HTML to text. <br> becomes a line break, paragraphs are separated by a blank
-// line, and white space becomes one space as in a browser. The text includes the hidden parts
-// of shortened links. Parse never fails: invalid HTML becomes text.
+// Parse converts HTML to text. <br> becomes a line break, blocks are separated by a blank line,
+// cells by a tab, and white space becomes one space as in a browser. The text has what a browser
+// shows: no scripts, frames, drawings, or texts for browsers without these. It includes the
+// hidden parts of shortened links. Parse never fails: invalid HTML becomes text.
 func Parse(s string) Content {
 	if s == "" {
 		return Content{}
@@ -51,10 +52,12 @@ func Parse(s string) Content {
 
 // htmlReader has the state of Parse.
 type htmlReader struct {
-	out    textWriter
-	links  []Link
-	pre    bool // in <pre>, where white space counts
-	hidden bool // in an element whose text is not shown
+	out   Writer
+	links []Link
+
+	hidden atom.Atom // the open element whose content is not shown, 0 for none
+	depth  int       // how many of that name are open
+	blocks int       // how many blocks are open in it
 
 	// The link that is being read, if inLink is set.
 	inLink  bool
@@ -64,10 +67,10 @@ type htmlReader struct {
 }
 
 func (r *htmlReader) text(s []byte) {
-	if r.hidden {
+	if r.hidden != 0 {
 		return
 	}
-	r.out.write(s, r.pre)
+	r.out.Text(s)
 	if r.inLink && !slices.Contains(r.spans, "invisible") {
 		r.display.Write(s)
 	}
@@ -77,32 +80,59 @@ func (r *htmlReader) text(s []byte) {
 func (r *htmlReader) start(z *html.Tokenizer, t html.TokenType) {
 	name, more := z.TagName()
 	tag := atom.Lookup(name)
-	var a attributes
-	if more && (tag == atom.A || tag == atom.Span) {
-		a = readAttributes(z)
+	if isForeign(r.hidden) {
+		z.NextIsNotRawText()
 	}
-	switch tag {
-	case atom.Br:
-		r.out.breakLine()
-	case atom.A:
+	switch {
+	case r.hidden == 0:
+	case isForeign(r.hidden) && (roles[tag] == block || roles[tag] == line):
+		r.hidden = 0
+	case tag == r.hidden && t == html.StartTagToken:
+		r.depth++
+		return
+	case roles[tag] == block && t == html.StartTagToken:
+		r.blocks++
+		return
+	default:
+		return
+	}
+	r.out.Open(tag)
+	switch {
+	case isHidden(tag):
+		if t == html.StartTagToken || !isForeign(tag) { // a slash means nothing in HTML
+			r.hidden, r.depth, r.blocks = tag, 1, 0
+		}
+	case tag == atom.A:
+		a := readAttributes(z, more)
 		r.endLink()
 		r.startLink(a)
-	case atom.Span:
-		if r.inLink && t == html.StartTagToken && len(r.spans) < MaxLinks {
-			r.spans = append(r.spans, a.class)
-		}
-	case atom.Pre:
-		r.pre = true
-	case atom.Script, atom.Style:
-		r.hidden = true
+	case tag == atom.Span && r.inLink && t == html.StartTagToken && len(r.spans) < MaxLinks:
+		r.spans = append(r.spans, readAttributes(z, more).class)
 	}
-	r.out.block(blankLines(tag))
 }
 
+// end handles an end tag. One of a block that began before a hidden element ends that, too.
 func (r *htmlReader) end(a atom.Atom) {
+	switch {
+	case r.hidden == 0:
+	case a == r.hidden:
+		if r.depth--; r.depth > 0 {
+			return
+		}
+		r.hidden = 0
+	case roles[a] == block && r.blocks > 0:
+		r.blocks--
+		return
+	case roles[a] == block:
+		r.hidden = 0
+	default:
+		return
+	}
 	switch a {
 	case atom.A:
 		r.endLink()
+	case atom.Br: // as in browsers
+		r.out.Open(a)
 	case atom.Span:
 		if n := len(r.spans); n > 0 {
 			if r.spans[n-1] == "ellipsis" {
@@ -110,12 +140,8 @@ func (r *htmlReader) end(a atom.Atom) {
 			}
 			r.spans = r.spans[:n-1]
 		}
-	case atom.Pre:
-		r.pre = false
-	case atom.Script, atom.Style:
-		r.hidden = false
 	}
-	r.out.block(blankLines(a))
+	r.out.Close(a)
 }
 
 // startLink begins a link, unless it is a mention or a hashtag. Servers mark both by class;
@@ -140,7 +166,7 @@ func (r *htmlReader) endLink() {
 // attributes has the used attributes of a tag. If a name occurs twice, the first counts.
 type attributes struct{ href, class, rel string }
 
-func readAttributes(z *html.Tokenizer) attributes {
+func readAttributes(z *html.Tokenizer, more bool) attributes {
 	var a attributes
 	var had [3]bool
 	set := func(i int, s *string, value []byte) {
@@ -148,7 +174,7 @@ func readAttributes(z *html.Tokenizer) attributes {
 			had[i], *s = true, string(value)
 		}
 	}
-	for more := true; more; {
+	for more {
 		var key, value []byte
 		key, value, more = z.TagAttr()
 		switch string(key) {
@@ -161,70 +187,4 @@ func readAttributes(z *html.Tokenizer) attributes {
 		}
 	}
 	return a
-}
-
-// blankLines returns the minimum number of line breaks before and after an element.
-func blankLines(a atom.Atom) int {
-	switch a {
-	case atom.P, atom.Pre, atom.Blockquote, atom.Ul, atom.Ol, atom.Table, atom.Hr,
-		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		return 2
-	case atom.Div, atom.Li, atom.Tr, atom.Dt, atom.Dd:
-		return 1
-	}
-	return 0
-}
-
-// textWriter builds the text of a page. It writes breaks and spaces only when text follows,
-// so the result neither begins nor ends with them.
-type textWriter struct {
-	b      strings.Builder
-	breaks int
-	space  bool
-}
-
-func (w *textWriter) String() string { return w.b.String() }
-
-// breakLine adds a line break.
-func (w *textWriter) breakLine() { w.breaks++ }
-
-// block makes sure that there are at least n line breaks before the next text.
-func (w *textWriter) block(n int) { w.breaks = max(w.breaks, n) }
-
-// write adds s, which must be valid UTF-8. Unless pre is set, white space becomes one space.
-func (w *textWriter) write(s []byte, pre bool) {
-	for len(s) > 0 {
-		switch c := s[0]; {
-		case pre && c == '\n':
-			w.breaks++
-			s = s[1:]
-		case !pre && isSpace(c):
-			w.space = true
-			s = s[1:]
-		default:
-			end := 1
-			for end < len(s) && !(pre && s[end] == '\n') && !(!pre && isSpace(s[end])) {
-				end++
-			}
-			w.flush()
-			w.b.Write(s[:end])
-			s = s[end:]
-		}
-	}
-}
-
-// isSpace reports whether c is white space in HTML.
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
-
-func (w *textWriter) flush() {
-	switch {
-	case w.b.Len() == 0:
-	case w.breaks > 0:
-		for range w.breaks {
-			w.b.WriteByte('\n')
-		}
-	case w.space:
-		w.b.WriteByte(' ')
-	}
-	w.breaks, w.space = 0, false
 }
