@@ -1,7 +1,6 @@
 package feed
 
 import (
-	"html"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -64,46 +63,44 @@ func together(title, text string) string {
 	return title + "\n\n" + text
 }
 
-// titleText returns a title on one line. It removes HTML tags, but keeps text that only looks
-// like a tag, as in "List<String>".
+// titleText returns the text of a title in RSS on one line. Such a title may be HTML or not, so
+// titleText keeps what only looks like a tag, as in "List<String>" or "Why <script> is slow".
 func titleText(s string) string {
-	if strings.ContainsAny(s, "<&") {
-		s = stripTags(s)
+	if s = clip(s, 16*maxTitle); strings.ContainsAny(s, "<&") {
+		s = htmltext.Parse(escapeWords(s)).Text
 	}
-	return clip(strings.Join(strings.Fields(s), " "), maxTitle)
+	return oneLine(s)
 }
 
-var inline = strings.Fields("a abbr b big br cite code del em font i img ins kbd mark p q s small span strike strong sub sup tt u var")
-
-// stripTags removes the tags that are common in titles, and decodes entities.
-func stripTags(s string) string {
+// escapeWords escapes each < of an HTML text that begins no tag of an HTML element. It also does
+// so for an element whose content is not shown, unless that has an end.
+func escapeWords(s string) string {
 	var b strings.Builder
+	hidden := "" // the last such element that has an end
 	for {
-		i := strings.IndexByte(s, '<')
-		if i < 0 {
-			b.WriteString(s)
-			return html.UnescapeString(b.String())
+		before, after, found := strings.Cut(s, "<")
+		b.WriteString(before)
+		if !found {
+			return b.String()
 		}
-		b.WriteString(s[:i])
-		s = s[i:]
-		l := lexer{text: s}
-		if t, ok := l.tagHere(); ok && isInline(t.local()) {
-			s = s[t.end:]
-			continue
+		l := lexer{text: s[len(before):]}
+		t, ok := l.tagHere()
+		ok = ok && strings.HasSuffix(l.text[:t.end], ">") // otherwise another tag begins in it
+		known, shown := htmltext.IsElement(t.local())
+		if !shown && !t.closing && strings.Contains(strings.ToLower(after), "</"+t.local()) {
+			hidden = t.local()
 		}
-		b.WriteByte('<')
-		s = s[1:]
+		if ok && known && (shown || hidden == t.local()) {
+			b.WriteString("<")
+		} else {
+			b.WriteString("&lt;")
+		}
+		s = after
 	}
 }
 
-func isInline(name string) bool {
-	for _, known := range inline {
-		if name == known {
-			return true
-		}
-	}
-	return false
-}
+// oneLine returns a text on one line.
+func oneLine(s string) string { return clip(strings.Join(strings.Fields(s), " "), maxTitle) }
 
 // byline returns the authors of an entry or, if it has none, those of the feed.
 func (e *entry) byline(doc *document) string {
