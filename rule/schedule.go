@@ -11,8 +11,16 @@ import (
 )
 
 // Schedule has the times at which a rule is polled, by the wall clock. If several times
-// pass while the machine sleeps, one poll is made when it wakes up.
-type Schedule struct{ next cron.Schedule }
+// pass while the machine sleeps, one poll is made when it wakes up. Times that a shift of the
+// zone's clock drops come when they would have come without it; times that it doubles come once.
+// A schedule of all 24 hours follows the clock, as in cron(8).
+type Schedule struct {
+	wall   cron.Schedule // its times are those of the zone's clock, as if in UTC
+	zone   *time.Location
+	hourly bool // all hours
+}
+
+const allHours = 1<<24 - 1
 
 // maxSchedule is the longest cron expression allowed, in bytes.
 const maxSchedule = 256
@@ -47,7 +55,13 @@ func parseSchedule(expr string) (s *Schedule, allowed string) {
 			return nil, "@every and whole seconds, 1s or more"
 		}
 	}
-	s = &Schedule{next: parsed}
+	s = &Schedule{wall: parsed, zone: time.UTC}
+	if spec, ok := parsed.(*cron.SpecSchedule); ok {
+		if spec.Location != time.Local {
+			s.zone = spec.Location
+		}
+		spec.Location, s.hourly = time.UTC, spec.Hour&allHours == allHours
+	}
 	if s.Next(time.Unix(0, 0)).IsZero() {
 		return nil, "a cron expression whose time comes within five years"
 	}
@@ -57,11 +71,46 @@ func parseSchedule(expr string) (s *Schedule, allowed string) {
 // Next returns the first time of the schedule after t, in UTC, or the zero time if there
 // is none within five years.
 func (s *Schedule) Next(t time.Time) time.Time {
-	next := s.next.Next(t.UTC())
+	for t = t.Add(1); ; { // from here on, t is the first time that may be next
+		from, until := t.In(s.zone).ZoneBounds()
+		if !until.IsZero() && !until.After(t) { // on 31 December of leap years: go.dev/issue/81583
+			until = t.AddDate(0, 0, 1)
+		}
+		offset := s.offset(t)
+		next := s.first(t, offset)
+		if !s.hourly && !from.IsZero() {
+			shift := offset - s.offset(from.Add(-1))
+			over := from.Add(shift.Abs())
+			switch {
+			case !t.Before(over):
+			case shift < 0: // the clock shows again what it has shown
+				next = s.first(over, offset)
+			default:
+				if dropped := s.first(t, offset-shift); dropped.Before(over) && dropped.Before(next) {
+					next = dropped
+				}
+			}
+		}
+		if until.IsZero() || next.Before(until) {
+			return next
+		}
+		t = until
+	}
+}
+
+// first returns the first time of the schedule from t on, in UTC, on a clock with this offset.
+func (s *Schedule) first(t time.Time, offset time.Duration) time.Time {
+	next := s.wall.Next(t.UTC().Add(offset - 1))
 	if next.IsZero() {
 		return next
 	}
-	return next.UTC()
+	return next.Add(-offset)
+}
+
+// offset returns how far the zone's clock is ahead of UTC at t.
+func (s *Schedule) offset(t time.Time) time.Duration {
+	_, seconds := t.In(s.zone).Zone()
+	return time.Duration(seconds) * time.Second
 }
 
 // scheduleSample is the number of intervals that Every compares.
