@@ -3,12 +3,10 @@ package enginehttp_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -21,8 +19,6 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
-	"github.com/streamwatch/streamwatch/storage/memory"
-	"github.com/streamwatch/streamwatch/storage/sqlite"
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
@@ -51,38 +47,8 @@ func (w *flakyWriter) FlushError() error {
 // before or during the answer – exactly those are charged whose 2xx was written
 // whole. A long run makes a hundred thousand of them.
 func TestChargesAreTheAnswersOf2xx(t *testing.T) {
-	for _, row := range []struct {
-		name             string
-		long, usual, few int // requests
-		workers          int
-		open             func(t *testing.T) storage.Store
-		why              string // why not 100,000
-	}{
-		{"memory", 100_000, 6_000, 1_500, 8, func(*testing.T) storage.Store { return memory.New(memory.Options{}) }, ""},
-		{"sqlite", 4_000, 640, 320, 64, func(t *testing.T) storage.Store {
-			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { s.Close(context.Background()) })
-			return s
-		}, "each is two synced writes to the disk; -requests 100000 takes a minute"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			requests := testsize.Of(row.few, row.usual, row.long)
-			if *mixedRequests > 0 {
-				requests = *mixedRequests
-			} else if row.why != "" {
-				t.Logf("%d requests: %s", requests, row.why)
-			}
-			chargesAreTheAnswersOf2xx(t, row.open(t), requests, row.workers)
-		})
-	}
-}
-
-var mixedRequests = flag.Int("requests", 0, "requests of TestChargesAreTheAnswersOf2xx on each store; 0 for as many as take some seconds")
-
-func chargesAreTheAnswersOf2xx(t *testing.T, store storage.Store, requests, workers int) {
+	requests := testsize.Of(1_500, 6_000, 100_000)
+	const workers = 8
 	type mood struct{ name string }
 	moods := []mood{{"well"}, {"well"}, {"panic"}, {"abort"}, {"upstream"}, {"not found"}, {"timeout"}, {"leaves first"}, {"leaves while"}, {"write fails"}, {"flush fails"}}
 	p := &providers{}
@@ -103,7 +69,7 @@ func chargesAreTheAnswersOf2xx(t *testing.T, store storage.Store, requests, work
 		}
 		return nil
 	}
-	w := newWorld(t, func(s *setup) { s.store, s.options.Providers = store, p.all() })
+	w := newWorld(t, func(s *setup) { s.options.Providers = p.all() })
 	if err := w.store.Ports().Ledger.Append(t.Context(), billing.Entry{ID: "more", Owner: mine, Kind: billing.KindTopUp, Amount: billing.Credits(requests*10) * billing.Credit}); err != nil {
 		t.Fatal(err)
 	}

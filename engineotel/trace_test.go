@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +20,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage"
-	"github.com/streamwatch/streamwatch/storage/sqlite"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // receiver answers with one status after the other, and tells of each request.
@@ -47,17 +46,12 @@ func newReceiver(t *testing.T, statuses ...int) *receiver {
 // process is what one process on the store does: an engine with traces of its own.
 type process struct {
 	*streamwatch.Engine
-	t     *testing.T
-	store storage.Store
-	end   func()
+	t   *testing.T
+	end func()
 }
 
-func start(t *testing.T, c *collector, path string, cfg streamwatch.Config, ratio float64) *process {
+func start(t *testing.T, c *collector, store storage.Store, cfg streamwatch.Config, ratio float64) *process {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	tp, closeProvider := c.provider()
 	tracer, err := engineotel.New(engineotel.Options{TracerProvider: tp, Ratio: ratio})
 	if err != nil {
@@ -72,21 +66,13 @@ func start(t *testing.T, c *collector, path string, cfg streamwatch.Config, rati
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &process{engine, t, store, closeProvider}
+	return &process{engine, t, closeProvider}
 }
 
 // stop ends the process. What it has traced is with the collector then.
 func (p *process) stop() {
 	p.t.Helper()
 	if err := p.Shutdown(context.Background()); err != nil {
-		p.t.Error(err)
-	}
-	p.close()
-}
-
-func (p *process) close() {
-	p.t.Helper()
-	if err := p.store.Close(context.Background()); err != nil {
 		p.t.Error(err)
 	}
 	p.end()
@@ -115,16 +101,16 @@ func TestOneTraceFromPollToAcknowledgement(t *testing.T) {
 	hook := newReceiver(t, 503, 500, 200)
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{watched}})
 	cfg := streamwatch.Config{Fetcher: platform, Deliver: dispatch.Config{RetrySchedule: []time.Duration{time.Millisecond, time.Hour}}}
-	path := filepath.Join(t.TempDir(), "streams.db")
+	store := memory.New(memory.Options{})
 
-	first := start(t, c, path, cfg, 1)
+	first := start(t, c, store, cfg, 1)
 	first.watch(hook.URL + "/hook/s3cr3t?token=s3cr3t")
 	post := platform.Post(watched, "a text of a s3cr3t")
 	got := []string{<-hook.requests, <-hook.requests}
 	first.stop()
 
 	cfg.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } // when the next attempt is due
-	second := start(t, c, path, cfg, 1)
+	second := start(t, c, store, cfg, 1)
 	got = append(got, <-hook.requests)
 	second.stop()
 
@@ -185,7 +171,7 @@ func TestNotSampled(t *testing.T) {
 	hook := newReceiver(t, 500, 200)
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{watched}})
 	cfg := streamwatch.Config{Fetcher: platform, Deliver: dispatch.Config{RetrySchedule: []time.Duration{time.Millisecond}}}
-	p := start(t, c, filepath.Join(t.TempDir(), "streams.db"), cfg, 1e-15)
+	p := start(t, c, memory.New(memory.Options{}), cfg, 1e-15)
 	p.watch(hook.URL)
 	platform.Post(watched, "hello")
 	one, two := <-hook.requests, <-hook.requests

@@ -1,22 +1,15 @@
 package endpoints_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/record"
-	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
 func seal(t testing.TB, records record.Store, keys ...endpoints.SealKey) *endpoints.Store {
@@ -124,72 +117,6 @@ func TestStore(t *testing.T) {
 			}
 		})
 	}
-}
-
-// No file of the store has a secret in it, in whatever way it may be written.
-func TestStoreHoldsNoPlainSecret(t *testing.T) {
-	for name, sealed := range map[string]bool{"sealed": true, "in plain, so that the search is known to find": false} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			s, err := sqlite.Open(t.Context(), filepath.Join(dir, "test.db"), sqlite.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			es := endpoints.NewStore(s.Ports().Records, nil)
-			if sealed {
-				es = seal(t, s.Ports().Records, sealKey("k1", 'a'))
-			}
-			if _, err := s.Ports().Records.Apply(t.Context(), record.Change{Put: []record.Record{{Key: monitorKey("a"), Owner: "o"}}}); err != nil {
-				t.Fatal(err)
-			}
-			m := newBench(t, nil, func(c *dispatch.Config) { c.Endpoints = es }).manager(func(c *endpoints.Config) { c.Store = es })
-			e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "https://h.example.com/", Secret: canary1,
-				Headers: []deliver.Header{{Name: "Authorization", Value: canary3}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.Update(t.Context(), "o", e.ID, endpoints.Update{Secret: ptr(deliver.Secret(canary2))}); err != nil {
-				t.Fatal(err)
-			}
-			generated, err := m.RotateSecret(t.Context(), "o", e.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err := es.Get(t.Context(), "o", e.ID); err != nil || got.Secret != generated.Secret || got.OldSecrets[1].Secret != canary1 || got.Headers[0].Value != canary3 {
-				t.Errorf("Get: %v", err)
-			}
-			found := plainIn(t, dir, canary1, canary2, canary3, string(generated.Secret)) // with the log of the open store
-			if err := s.Close(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			found += plainIn(t, dir, canary1, canary2, canary3, string(generated.Secret))
-			if (found == 0) != sealed {
-				t.Errorf("%d plain secrets in the store's files", found)
-			}
-		})
-	}
-}
-
-func plainIn(t *testing.T, dir string, canaries ...string) (n int) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range canaries {
-			for _, form := range []string{c, hex.EncodeToString([]byte(c)), base64.RawStdEncoding.EncodeToString([]byte(c)), c[len(c)/2:]} {
-				if bytes.Contains(data, []byte(form)) {
-					n++
-				}
-			}
-		}
-	}
-	return n
 }
 
 // An endpoint that cannot be decoded hides no other.

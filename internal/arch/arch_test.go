@@ -52,13 +52,50 @@ func TestForbiddenBelow(t *testing.T) {
 	}
 }
 
-// dependencies lists what a package is linked with.
-func dependencies(t *testing.T, pattern string) []string {
+// go mod tidy also downloads what the tests of imported packages import. A program with the
+// memory store downloads no other store, and one with another store only that.
+func TestProgramsDownloadOnlyTheirStore(t *testing.T) {
+	const sqlite, redis, miniredis = "modernc.org/", "github.com/redis/", "github.com/alicebob/"
+	pkgs, err := readPackages(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores := map[string][]string{} // by store, the packages that only its users import; "memory" has all others
+	for dir := range pkgs {
+		store := "memory"
+		for _, other := range []string{"sqlite", "redisstore"} {
+			if dir == "storage/"+other || strings.HasPrefix(dir, "storage/"+other+"/") {
+				store = other
+			}
+		}
+		if program := levelOf(dir) == len(levels)-1 || strings.HasPrefix(dir, "cmd/"); !program {
+			stores[store] = append(stores[store], "./"+dir)
+		}
+	}
+	for store, forbidden := range map[string][]string{
+		"memory":     {sqlite, redis, miniredis},
+		"sqlite":     {redis, miniredis},
+		"redisstore": {sqlite},
+	} {
+		deps := dependencies(t, append([]string{"-test"}, stores[store]...)...)
+		if !slices.Contains(deps, modulePath+"/storage/"+store) || !slices.Contains(deps, "go.uber.org/goleak") {
+			t.Fatalf("go list named %d packages, without storage/%s or goleak, which tests import", len(deps), store)
+		}
+		for _, module := range forbidden {
+			if i := slices.IndexFunc(deps, func(dep string) bool { return strings.HasPrefix(dep, module) }); i >= 0 {
+				t.Errorf("a program with storage/%s downloads %s for a test of a package that it imports: move the test into that store, or a package that nobody imports", store, deps[i])
+			}
+		}
+	}
+}
+
+// dependencies lists what packages are linked with.
+func dependencies(t *testing.T, args ...string) []string {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skipf("the go command lists the dependencies: %v", err)
 	}
-	cmd := exec.Command("go", "list", "-deps", pattern)
+	cmd := exec.Command("go", append([]string{"list", "-deps"}, args...)...)
 	cmd.Dir = "../.."                             // the module's root
 	cmd.Env = append(os.Environ(), "GOPROXY=off") // go test has downloaded all there is to list
 	var stderr strings.Builder
