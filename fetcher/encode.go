@@ -54,6 +54,9 @@ func (t *Tweet) AppendJSON(b []byte) []byte {
 	b = strMember(b, `,"thumbnail_title":`, t.ThumbnailTitle)
 	b = boolMember(b, `,"has_community_notes":`, t.HasCommunityNotes)
 	b = strMember(b, `,"source":`, t.Source)
+	if t.Visibility != "" {
+		b = strMember(b, `,"visibility":`, t.Visibility)
+	}
 	if t.User != nil {
 		b = append(b, `,"user":`...)
 		b = t.User.AppendJSON(b)

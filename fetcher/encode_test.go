@@ -100,7 +100,7 @@ func TestAppendJSONOfEmptyRecords(t *testing.T) {
 	}{
 		{
 			name: "tweet: lists are [], optional objects left out", record: fetcher.Tweet{},
-			got: (&fetcher.Tweet{}).AppendJSON(nil), absent: []string{"poll", "place", "user", "entry"},
+			got: (&fetcher.Tweet{}).AppendJSON(nil), absent: []string{"poll", "place", "visibility", "user", "entry"},
 		},
 		{
 			name: "user: nullable fields are null", record: fetcher.User{},

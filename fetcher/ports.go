@@ -84,8 +84,8 @@ type Page struct {
 	Tweets []Tweet
 	// Skipped is the number of posts left out because Seen reported them as known.
 	Skipped int
-	// Others is the number of posts of other accounts in the same answer. It is 0 unless one
-	// answer covers several accounts. OldestAt counts these posts too.
+	// Others is the number of posts in the answer that are not for this account: of other
+	// accounts, if one answer covers several, or withheld. OldestAt counts these posts too.
 	Others int
 	// OldestAt is the time to which the page reaches back, as a Reach computes it. Skipped
 	// posts count. OldestAt must be set if posts were skipped; otherwise it may be zero.

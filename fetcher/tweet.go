@@ -56,6 +56,10 @@ type Tweet struct {
 	HasCommunityNotes bool   `json:"has_community_notes"`
 	Source            string `json:"source"` // client name
 
+	// Visibility says who can see the post: on Mastodon public, unlisted, private (followers) or
+	// direct. It is "", and left out of the JSON, if the platform does not say.
+	Visibility string `json:"visibility,omitempty"`
+
 	// User is the author's full record, if the platform sends it with the post.
 	User *User `json:"user,omitempty"`
 	// Entry is set only in entries of feeds, with the fields that other posts do not have.

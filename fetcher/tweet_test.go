@@ -57,7 +57,7 @@ func TestWireNames(t *testing.T) {
 			retweeted_status_id:string media:array urls:array hashtags:array user_mentions:array poll:object
 			place:object edit_tweet_ids:array editable_until_msecs:integer edits_remaining:integer
 			is_edit_eligible:boolean has_card:boolean thumbnail_url:string thumbnail_title:string
-			has_community_notes:boolean source:string +user:object +entry:object`},
+			has_community_notes:boolean source:string +visibility:string +user:object +entry:object`},
 		{fetcher.Entry{}, `+title:string +link:string +categories:array +enclosures:array`},
 		{fetcher.Enclosure{}, `+url:string +type:string +length:integer`},
 		{fetcher.Media{}, `media_key:string url:string preview_image_url:string width:integer height:integer

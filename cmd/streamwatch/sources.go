@@ -41,19 +41,20 @@ type source struct {
 	Probe    float64      `yaml:"probe"`  // probes a second, 0 for none
 	Stream   bool         `yaml:"stream"` // posts are pushed
 	StreamAt string       `yaml:"stream-url"`
-	Rules    bool         `yaml:"rules"`    // a stream of queries
-	Limit    float64      `yaml:"limit"`    // dollars a day, 0 for no bound
-	Contact  string       `yaml:"contact"`  // see feed.Config
-	Memory   string       `yaml:"memory"`   // see feed.Config
-	Callback string       `yaml:"callback"` // where WebSub hubs reach the service
-	Secret   secret.Value `yaml:"secret"`   // of WebSub
+	Audience string       `yaml:"visibility"` // see mastodon.Config
+	Rules    bool         `yaml:"rules"`      // a stream of queries
+	Limit    float64      `yaml:"limit"`      // dollars a day, 0 for no bound
+	Contact  string       `yaml:"contact"`    // see feed.Config
+	Memory   string       `yaml:"memory"`     // see feed.Config
+	Callback string       `yaml:"callback"`   // where WebSub hubs reach the service
+	Secret   secret.Value `yaml:"secret"`     // of WebSub
 }
 
 // sourceKinds maps each kind to its keys, in addition to name, kind, calls and burst. Keys with a !
 // are required.
 var sourceKinds = map[string][]string{
 	"bluesky":  {"url", "pds", "probe", "stream", "stream-url"},
-	"mastodon": {"url!", "token", "probe", "stream", "stream-url"},
+	"mastodon": {"url!", "token", "visibility", "probe", "stream", "stream-url"},
 	"remote":   {"url!", "token!", "stream"},
 	"x":        {"url", "token!", "probe", "stream", "rules", "limit"},
 	"feed":     {"contact", "memory", "callback", "secret"},
@@ -151,7 +152,7 @@ func isHookPath(p string) bool {
 
 // sourceFields maps fields of the adapters' Configs to the keys that set them.
 var sourceFields = map[string]string{
-	"BaseURL": "url", "ReposConfig.PDS": "url", "Token": "token", "Contact": "contact",
+	"BaseURL": "url", "ReposConfig.PDS": "url", "Token": "token", "Visibility": "visibility", "Contact": "contact",
 	"JetstreamConfig.URL": "stream-url", "StreamConfig.StreamingURL": "stream-url", "WebSubConfig.Callback": "callback", "WebSubConfig.Secret": "secret",
 }
 
@@ -219,7 +220,7 @@ func (f *source) bluesky(s *streamwatch.Source) error {
 }
 
 func (f *source) mastodon(s *streamwatch.Source) error {
-	m, err := mastodon.New(mastodon.Config{BaseURL: f.URL, Token: f.Token})
+	m, err := mastodon.New(mastodon.Config{BaseURL: f.URL, Token: f.Token, Visibility: f.Audience})
 	if err != nil {
 		return err
 	}
@@ -228,7 +229,7 @@ func (f *source) mastodon(s *streamwatch.Source) error {
 		s.Roles.Probe = m
 	}
 	if f.Stream {
-		st, err := mastodon.NewStream(mastodon.StreamConfig{BaseURL: f.URL, Token: f.Token, StreamingURL: f.StreamAt})
+		st, err := mastodon.NewStream(mastodon.StreamConfig{BaseURL: f.URL, Token: f.Token, Visibility: f.Audience, StreamingURL: f.StreamAt})
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/xapi"
 )
 
@@ -21,7 +22,7 @@ func TestOpenSources(t *testing.T) {
 	c, err := configured(t, `sources:
 - {name: b, kind: bluesky, probe: 1, stream: true, calls: 5}
 - {name: p, kind: bluesky, url: 'https://pds.example.com', pds: true, stream: true}
-- {name: m, kind: mastodon, url: 'https://a.example', token: '${TOKEN}', probe: 2, stream: true, stream-url: 'wss://s.example'}
+- {name: m, kind: mastodon, url: 'https://a.example', token: '${TOKEN}', visibility: private, probe: 2, stream: true, stream-url: 'wss://s.example'}
 - {name: n, kind: mastodon, url: 'https://b.example', calls: 2, burst: 600}
 - {name: r, kind: remote, url: 'https://streams.example.com', token: '${TOKEN}', stream: true}
 - {name: f, kind: fake, probe: 1, stream: true}
@@ -65,6 +66,9 @@ func TestOpenSources(t *testing.T) {
 		}
 		if refuses := s.CheckAccount != nil && s.CheckAccount(want.not) != nil; refuses != (want.not != "") {
 			t.Errorf("source %s refuses %q: %t", s.Name, want.not, refuses)
+		}
+		if followers := (fetcher.Tweet{Visibility: "private"}); s.Name == "m" && !s.Roles.Stream.Brings(&followers) {
+			t.Errorf("source %s withholds posts for followers", s.Name)
 		}
 		if cost := s.Detect.Cost; s.Name == "x" && (cost.Limit != 5 || cost.Prices != xapi.Prices() || s.Roles.SearchStream == nil) {
 			t.Errorf("cost %+v, roles %+v", cost, s.Roles)

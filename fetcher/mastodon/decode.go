@@ -31,6 +31,8 @@ func (s *status) decode(doc scan.Value, boosted bool) {
 			readText(&s.SpoilerText, v)
 		case "language":
 			readText(&s.Language, v)
+		case "visibility":
+			readText(&s.Visibility, v)
 		case "sensitive":
 			readBool(&s.Sensitive, v)
 		case "in_reply_to_id":

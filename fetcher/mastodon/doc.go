@@ -34,6 +34,10 @@
 // "RT @acct: …"; its media, links, counts and language are those of the boosted post. A post
 // without an id or a valid created_at has a zero PublishedAt; the engine drops and counts it.
 //
+// Visibility is the post's, or the boosted post's if fewer people can see that. With a token, a
+// server also shows posts for followers only, if the token's user follows the author.
+// Config.Visibility says whether these are delivered; by default they are not.
+//
 // The author's server sets created_at. A backdated post has an equally old id and appears among
 // old posts. The engine finds it only if it reads the page with the post. A monitor that began
 // after created_at gets no event for it.

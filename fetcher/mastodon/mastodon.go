@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -32,6 +33,10 @@ type Config struct {
 	// UserAgent defaults to upstream.DefaultUserAgent. Server operators want it to name the
 	// program and a way to contact its author.
 	UserAgent string
+	// Visibility is the least visible kind of post that is delivered: public, unlisted, private
+	// (for followers) or direct. It matters with a Token, which shows what its user may see.
+	// Defaults to unlisted: the posts that anybody can see.
+	Visibility string
 	// PageSize is the number of posts per request, 1 to 40. Defaults to 40.
 	PageSize int
 	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8 MiB.
@@ -50,6 +55,7 @@ type Fetcher struct {
 	client   *upstream.Client
 	pages    *upstream.Pages
 	names    *upstream.Names
+	audience audience
 	pageSize int
 }
 
@@ -62,6 +68,10 @@ func New(cfg Config) (*Fetcher, error) {
 	}
 	if cfg.PageSize < 1 || cfg.PageSize > maxPageSize {
 		return nil, fmt.Errorf("mastodon: PageSize %d is not allowed: want 1 to %d", cfg.PageSize, maxPageSize)
+	}
+	heard, err := audienceOf("Visibility", cfg.Visibility)
+	if err != nil {
+		return nil, err
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -81,7 +91,7 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mastodon: %w", err)
 	}
-	return &Fetcher{client: client, pages: pages, names: upstream.NewNames(cfg.Now), pageSize: cfg.PageSize}, nil
+	return &Fetcher{client: client, pages: pages, names: upstream.NewNames(cfg.Now), audience: heard, pageSize: cfg.PageSize}, nil
 }
 
 // Timeline reads one page of an account's posts in one request. If the account's id is neither
@@ -132,12 +142,15 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	if err != nil {
 		return fetcher.Page{}, err
 	}
+	shown := len(posts.tweets)
+	posts.tweets = slices.DeleteFunc(posts.tweets, f.audience.withheld)
 	for i := range posts.tweets {
 		setAuthor(&posts.tweets[i], id, q.Username)
 	}
 	page := fetcher.Page{
 		Tweets:     posts.tweets,
 		Skipped:    posts.skipped,
+		Others:     shown - len(posts.tweets),
 		OldestAt:   posts.reach.Time(),
 		Next:       nextCursor(resp.Header, posts, limit, q.Cursor),
 		UserID:     id,

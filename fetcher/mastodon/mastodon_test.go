@@ -75,6 +75,7 @@ func TestNewRefuses(t *testing.T) {
 		{"no server", Config{}, "BaseURL"},
 		{"a page over the API's", Config{BaseURL: "https://h", PageSize: 41}, "PageSize 41 is not allowed: want 1 to 40"},
 		{"a negative page", Config{BaseURL: "https://h", PageSize: -1}, "PageSize -1"},
+		{"an unknown visibility", Config{BaseURL: "https://h", Visibility: "Followers"}, `Visibility "Followers" is not allowed: want public, unlisted, private or direct`},
 		{"a negative number of pages", Config{BaseURL: "https://h", MaxPages: -1}, "MaxPages -1"},
 		{"a negative cap", Config{BaseURL: "https://h", MaxBody: -1}, "MaxBody -1"},
 	}

@@ -23,6 +23,7 @@ type status struct {
 	Content         string           `json:"content"` // HTML
 	SpoilerText     string           `json:"spoiler_text"`
 	Language        string           `json:"language"`
+	Visibility      string           `json:"visibility"`
 	Sensitive       bool             `json:"sensitive"`
 	InReplyToID     ident            `json:"in_reply_to_id"`
 	InReplyToUserID ident            `json:"in_reply_to_account_id"`

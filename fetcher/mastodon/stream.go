@@ -29,6 +29,8 @@ type StreamConfig struct {
 	// to configuration.urls.streaming in the server's /api/v2/instance. If that is missing, the
 	// default is the host of BaseURL.
 	StreamingURL string
+	// Visibility is as in Config. Defaults to unlisted.
+	Visibility string
 	// HTTP makes the requests and the handshake. Its Timeout must be 0, because a timeout would
 	// end the connection. Defaults to http.DefaultClient.
 	HTTP *http.Client
@@ -50,9 +52,10 @@ type StreamConfig struct {
 // stream does not count as activity, but reading the list of follows does. Stream reads that
 // list every hour.
 type Stream struct {
-	cfg    StreamConfig // Token is cleared because fmt prints unexported fields too
-	token  func() secret.Value
-	client *upstream.Client
+	cfg      StreamConfig // Token is cleared because fmt prints unexported fields too
+	token    func() secret.Value
+	client   *upstream.Client
+	audience audience
 }
 
 var _ fetcher.Streamer = (*Stream)(nil)
@@ -79,13 +82,17 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 	if cfg.StreamingURL != "" && streamingBase(cfg.StreamingURL) == "" {
 		return nil, fmt.Errorf("mastodon: StreamConfig.StreamingURL %q is not allowed: want ws:// or wss:// and a host", upstream.PlainURL(cfg.StreamingURL))
 	}
+	heard, err := audienceOf("StreamConfig.Visibility", cfg.Visibility)
+	if err != nil {
+		return nil, err
+	}
 	client, err := upstream.New(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, Now: cfg.Now})
 	if err != nil {
 		return nil, fmt.Errorf("mastodon: %w", err)
 	}
 	token := cfg.Token
 	cfg.Token = ""
-	return &Stream{cfg: cfg, token: func() secret.Value { return token }, client: client}, nil
+	return &Stream{cfg: cfg, token: func() secret.Value { return token }, client: client, audience: heard}, nil
 }
 
 // streamingBase returns the scheme and host of a ws:// or wss:// address, or "" for any other
@@ -98,9 +105,10 @@ func streamingBase(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Brings returns false for replies to others and for boosts, true for other posts.
-func (*Stream) Brings(t *fetcher.Tweet) bool {
-	return !t.IsRetweet && (t.InReplyToUserID == "" || t.InReplyToUserID == t.UserID)
+// Brings returns false for replies to others, boosts and posts that StreamConfig.Visibility
+// withholds, true for other posts.
+func (s *Stream) Brings(t *fetcher.Tweet) bool {
+	return !s.audience.withheld(*t) && !t.IsRetweet && (t.InReplyToUserID == "" || t.InReplyToUserID == t.UserID)
 }
 
 // Stream reads the list of accounts that the user follows. Then it connects and emits
@@ -305,7 +313,7 @@ func (h *home) tellChanged() error {
 }
 
 // message emits the signal for one event. An unreadable event becomes a SignalGap. A post of an
-// account that is not in the last emitted list becomes a SignalHeartbeat. If the event is an
+// account that is not in the last emitted list, or one to withhold, becomes a SignalHeartbeat. If the event is an
 // error of the server, message returns that error.
 func (h *home) message(b []byte) error {
 	var e struct {
@@ -333,7 +341,7 @@ func (h *home) message(b []byte) error {
 			return h.emit(fetcher.Signal{Kind: fetcher.SignalGap})
 		}
 		t := s.tweet()
-		if !h.brings(t.UserID) {
+		if !h.brings(t.UserID) || h.stream.audience.withheld(t) {
 			break
 		}
 		kind := fetcher.SignalPost

@@ -104,6 +104,8 @@ func TestStream(t *testing.T) {
 			{"a deletion", event("delete", "100"), fetcher.SignalDelete, func(g fetcher.Signal) bool { return g.ID == "100" }},
 			{"a post of an account that is not wanted", event("update", other), fetcher.SignalHeartbeat, nil},
 			{"an edit of it", event("status.update", other), fetcher.SignalHeartbeat, nil},
+			{"a post for followers", event("update", minimal("102", 0, `, "account": {"id": "7"}, "visibility": "private"`)), fetcher.SignalHeartbeat, nil},
+			{"an edit of it", event("status.update", minimal("102", 0, `, "account": {"id": "7"}, "visibility": "private"`)), fetcher.SignalHeartbeat, nil},
 			{"another event", `{"event":"filters_changed"}`, fetcher.SignalHeartbeat, nil},
 			{"a notification", event("notification", `{"id":"1"}`), fetcher.SignalHeartbeat, nil},
 			{"a post that is none", event("update", `[1]`), fetcher.SignalGap, nil},
@@ -189,10 +191,11 @@ func TestStreamRefused(t *testing.T) {
 		t.Error(s, err)
 	}
 	for want, cfg := range map[string]StreamConfig{
-		"Token":                    {BaseURL: "https://h"},
-		"BaseURL":                  {Token: "t"},
-		`StreamingURL "https://h"`: {BaseURL: "https://h", Token: "t", StreamingURL: "https://h"},
-		"Timeout":                  {BaseURL: "https://h", Token: "t", HTTP: &http.Client{Timeout: 1}},
+		"Token":                       {BaseURL: "https://h"},
+		"BaseURL":                     {Token: "t"},
+		`StreamingURL "https://h"`:    {BaseURL: "https://h", Token: "t", StreamingURL: "https://h"},
+		`StreamConfig.Visibility "x"`: {BaseURL: "https://h", Token: "t", Visibility: "x"},
+		"Timeout":                     {BaseURL: "https://h", Token: "t", HTTP: &http.Client{Timeout: 1}},
 	} {
 		if _, err := NewStream(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want one that names %s", err, want)
@@ -201,7 +204,10 @@ func TestStreamRefused(t *testing.T) {
 }
 
 func TestStreamBrings(t *testing.T) {
-	var s Stream
+	s, err := NewStream(StreamConfig{BaseURL: "https://h", Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		post fetcher.Tweet
 		want bool
@@ -210,6 +216,8 @@ func TestStreamBrings(t *testing.T) {
 		{fetcher.Tweet{UserID: "1", InReplyToUserID: "1"}, true},
 		{fetcher.Tweet{UserID: "1", InReplyToUserID: "2"}, false},
 		{fetcher.Tweet{UserID: "1", IsRetweet: true}, false},
+		{fetcher.Tweet{UserID: "1", Visibility: "unlisted"}, true},
+		{fetcher.Tweet{UserID: "1", Visibility: "private"}, false},
 	} {
 		if got := s.Brings(&c.post); got != c.want {
 			t.Errorf("%+v: %t", c.post, got)

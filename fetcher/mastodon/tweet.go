@@ -46,6 +46,7 @@ func (s *status) tweet() fetcher.Tweet {
 		Media:             shown.media(),
 		URLs:              shown.urls(content.Links),
 		Poll:              shown.poll(),
+		Visibility:        s.visibility(),
 		Permalink:         shown.permalink(),
 		User:              s.user(),
 	}

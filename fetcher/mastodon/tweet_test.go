@@ -50,7 +50,7 @@ func TestMastodonPost(t *testing.T) {
 		Poll: &fetcher.Poll{ID: "9", EndDatetime: "2026-03-02T12:00:03.123Z", DurationMinutes: 1440,
 			Options: []fetcher.PollOption{{Position: 1, Label: "yes", Votes: 6}, {Position: 2, Label: "no"}}},
 		HasCard: true, ThumbnailURL: "https://files.example/c.jpg", ThumbnailTitle: "Cakes",
-		Source:    "Web",
+		Source: "Web", Visibility: "public",
 		Permalink: "https://social.example/@ann/114000000000000003",
 		User: &fetcher.User{ID: "42", Username: "ann", Name: "Ann 🍰", CreatedAt: "Wed Feb 08 00:00:00 +0000 2017",
 			Description: optional("Baker.\n\nshe/her"), URL: optional("https://social.example/@ann"),
@@ -67,7 +67,7 @@ func TestBoost(t *testing.T) {
 		CreatedAt: "Sun Mar 01 12:00:04 +0000 2026", PublishedAt: utc("2026-03-01T12:00:04.500Z"),
 		UserID: "42", Username: "ann", UserName: "Ann",
 		FavoriteCount: 11, RetweetCount: 6, ReplyCount: 5, PossiblySensitive: true,
-		IsRetweet: true, RetweetedStatusID: "113900000000000000",
+		IsRetweet: true, RetweetedStatusID: "113900000000000000", Visibility: "public",
 		Media:     []fetcher.Media{{MediaKey: "6", Type: "photo", URL: "https://files.example/6.jpg"}},
 		Hashtags:  []fetcher.Hashtag{{Text: "meldung", Indices: []int{34, 42}}},
 		Permalink: "https://other.example/@bob/x",
@@ -81,7 +81,7 @@ func TestOtherServers(t *testing.T) {
 		want      fetcher.Tweet
 	}{
 		{"GoToSocial", gotosocialPost, fetcher.Tweet{
-			ID: "01FBVD42CQ3ZEEVMW180SBX03B", Text: "Hello there\n\none", FullText: "Hello there\n\none", Lang: "en",
+			ID: "01FBVD42CQ3ZEEVMW180SBX03B", Text: "Hello there\n\none", FullText: "Hello there\n\none", Lang: "en", Visibility: "public",
 			CreatedAt: "Sun Mar 01 12:00:02 +0000 2026", PublishedAt: utc("2026-03-01T12:00:02Z"),
 			UserID: "01F8MH17FWEB39HZJ76B6VXSKF", Username: "dan", Source: "superseriousbusiness",
 			Permalink: "https://gts.example/@dan/statuses/01FBVD42CQ3ZEEVMW180SBX03B",

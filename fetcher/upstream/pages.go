@@ -147,7 +147,7 @@ func (p *Pages) Keep(key string, page *fetcher.Page, answers ...*Response) {
 		return
 	}
 	k := &Kept{
-		key: strings.Clone(key), posts: len(page.Tweets) + page.Skipped, oldestAt: page.OldestAt,
+		key: strings.Clone(key), posts: len(page.Tweets) + page.Skipped + page.Others, oldestAt: page.OldestAt,
 		// Without Clone, a string that is part of a body would keep the whole body in memory.
 		next: strings.Clone(page.Next), userID: strings.Clone(page.UserID),
 		prints: make([]fingerprint, len(answers)),
