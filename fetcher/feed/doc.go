@@ -24,8 +24,9 @@
 // Relative URLs are made absolute. Counts stay 0.
 //
 // Package gofeed (github.com/mmcdole/gofeed) parses RSS and Atom; encoding/json parses JSON
-// Feeds, without members of a wrong type. Documents are first converted to UTF-8. The encoding
-// is taken from the byte order mark, the Content-Type, the XML declaration or the text itself.
+// Feeds, without members of a wrong type. Documents are first unpacked, if their bytes are gzip
+// or Content-Encoding says deflate, and converted to UTF-8. The encoding is taken from the byte
+// order mark, the Content-Type, the XML declaration or the text itself.
 // If a document is cut off, or some items are broken, the other items are read. Dates may be
 // seconds since 1970. A date without a time zone is UTC. Names of time zones are those of Europe
 // and North America; a date with another name is none, unless it has an offset. A document may

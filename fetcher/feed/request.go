@@ -90,7 +90,7 @@ func (f *Fetcher) once(ctx context.Context, u *url.URL, condition http.Header) (
 		req.Header[name] = values
 	}
 	// Unlike a Client, a Transport follows no redirect, keeps no cookie and sends no Referer.
-	resp, err := f.cfg.Transport.RoundTrip(req)
+	resp, err := website.RoundTrip(f.cfg.Transport, req)
 	if err != nil {
 		return nil, requestError(ctx, u.Host, err)
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/website"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
@@ -206,15 +206,14 @@ func (a *account) bucket(moved *url.URL) string {
 
 // body reads a body, and reports whether it was complete.
 func (f *Fetcher) body(ctx context.Context, got *answer, resp *upstream.Response) (whole bool, err error) {
-	// The transport has decompressed gzip and removed the header. Any other encoding is an error.
-	if e := got.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return false, malformed("the feed has the content encoding %q: want gzip or none", clip(e, 100))
-	}
 	err = resp.Fill(got.Body, got.ContentLength, f.cfg.MaxBody)
 	var late interface{ Timeout() bool }
+	var encoding website.EncodingError
 	switch {
 	case ctx.Err() != nil || errors.As(err, &late) && late.Timeout():
 		return false, requestError(ctx, got.url.Host, err)
+	case errors.As(err, &encoding):
+		return false, malformed("the feed has %v", encoding)
 	case int64(len(resp.Body)) > f.cfg.MaxBody:
 		return false, malformed("the feed is over %d bytes", f.cfg.MaxBody)
 	}

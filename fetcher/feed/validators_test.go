@@ -124,17 +124,54 @@ func TestBombs(t *testing.T) {
 		z.Write(make([]byte, 1<<20))
 	}
 	z.Close()
-	bomb := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		w.Write(packed.Bytes())
+	for _, label := range []string{"gzip", "x-gzip", ""} {
+		if _, err := encoded(t, label, packed.String()); !errors.Is(err, fetcher.ErrMalformed) || !strings.Contains(err.Error(), "bytes") {
+			t.Errorf("labelled %q: error %v, want ErrMalformed that tells the bound", label, err)
+		}
+	}
+}
+
+// encoded reads a feed from a server of its own, under a label.
+func encoded(t *testing.T, label, body string) (fetcher.Page, error) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", label)
+		io.WriteString(w, body)
 	}))
-	defer bomb.Close()
-	real, err := feed.New(feed.Config{AllowPrivate: true})
+	defer s.Close()
+	f, err := feed.New(feed.Config{AllowPrivate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := real.Timeline(t.Context(), fetcher.TimelineQuery{Username: bomb.URL}); !errors.Is(err, fetcher.ErrMalformed) {
-		t.Errorf("error %v, want ErrMalformed", err)
+	return f.Timeline(t.Context(), fetcher.TimelineQuery{Username: s.URL})
+}
+
+func TestContentEncodings(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, items("a", "b"))
+	z.Close()
+	for _, tt := range []struct {
+		name, label, body string
+		want              int
+	}{
+		{"gzip", "gzip", packed.String(), 2},
+		{"gzip by its old name", "x-gzip", packed.String(), 2},
+		{"gzip without a label", "", packed.String(), 2},
+		{"gzip cut short", "gzip", packed.String()[:packed.Len()-10], 2},
+		{"what is no encoding", "aws-chunked", items("a", "b"), 2},
+		{"what is no gzip", "gzip", items("a", "b"), 2},
+		{"an encoding nobody asked for", "br", "\x8b\x02\x80abc\x03", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			page, err := encoded(t, tt.label, tt.body)
+			if len(page.Tweets) != tt.want || (err == nil) != (tt.want > 0) {
+				t.Errorf("%d entries, error %v, want %d", len(page.Tweets), err, tt.want)
+			}
+			if err != nil && (!errors.Is(err, fetcher.ErrMalformed) || !strings.Contains(err.Error(), tt.label)) {
+				t.Errorf("error %v, want ErrMalformed that names %s", err, tt.label)
+			}
+		})
 	}
 }
 

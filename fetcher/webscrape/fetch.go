@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/website"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
@@ -50,10 +51,6 @@ func (s *Scraper) fetch(ctx context.Context, u *url.URL) (*page, error) {
 	}
 	if a.over {
 		return nil, refuse(a.url.Host, fmt.Sprintf("the page is over %d bytes", s.cfg.MaxBody))
-	}
-	// The transport has decompressed gzip and removed the header. Any other encoding is an error.
-	if e := a.header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return nil, refuse(a.url.Host, fmt.Sprintf("the page has the content encoding %q: want gzip or none", cut(e, 100)))
 	}
 	return &a.page, nil
 }
@@ -95,7 +92,7 @@ func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.
 	req.Header.Set("User-Agent", s.cfg.UserAgent)
 	req.Header.Set("Accept", "text/html, application/xhtml+xml, text/plain;q=0.8, */*;q=0.1")
 	// Unlike a Client, a Transport follows no redirect, keeps no cookie and sends no Referer.
-	resp, err := transport.RoundTrip(req)
+	resp, err := website.RoundTrip(transport, req)
 	if err != nil {
 		return nil, "", fetchError(ctx, u.Host, err)
 	}
@@ -118,6 +115,9 @@ func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.
 	if int64(len(a.body)) > limit {
 		a.body, a.over = a.body[:limit], true
 		return a, "", nil
+	}
+	if encoding := website.EncodingError(""); errors.As(err, &encoding) {
+		return nil, "", refuse(u.Host, "the page has "+encoding.Error())
 	}
 	if err != nil && ctx.Err() == nil {
 		return nil, "", pageError(u.Host, "the page's body is cut short", fetcher.ErrMalformed)
