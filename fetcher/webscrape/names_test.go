@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -40,9 +41,28 @@ func TestNamesWithOneDeniedAddress(t *testing.T) {
 	}
 }
 
-// resolveTo has every name resolve to the addresses until the test ends.
-func resolveTo(t *testing.T, answers string) {
+// Names with hyphens at the ends of labels are looked up, which Go's resolver does not do by
+// itself: their addresses are judged.
+func TestNamesWithHyphens(t *testing.T) {
+	asked := resolveTo(t, "10.0.0.5")
+	s, err := New(Config{IgnoreRobots: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, label := range []string{"-a", "a-", "-", "--a--.-b-", "_a_", "qa--blog"} {
+		name := label + ".streamwatch.dev"
+		_, err := s.Scrape(t.Context(), fetcher.ScrapeQuery{URL: "http://" + name + "/"})
+		if got := asked(); !errors.Is(err, netguard.ErrAddressNotAllowed) || got != name+"." {
+			t.Errorf("%s: the name server was asked for %s, error %v, want %v", name, got, err, netguard.ErrAddressNotAllowed)
+		}
+	}
+}
+
+// resolveTo has every name resolve to the addresses until the test ends. It returns a function
+// that gives the name that was asked for last.
+func resolveTo(t *testing.T, answers string) (asked func() string) {
 	t.Helper()
+	var last atomic.Value
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +83,7 @@ func resolveTo(t *testing.T, answers string) {
 			}
 			m.Response, m.Additionals = true, nil
 			q := m.Questions[0]
+			last.Store(q.Name.String())
 			for text := range strings.SplitSeq(answers, ",") {
 				head := dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, Type: q.Type}
 				switch a := netip.MustParseAddr(text); {
@@ -90,4 +111,5 @@ func resolveTo(t *testing.T, answers string) {
 		server.Close()
 		<-done
 	})
+	return func() string { name, _ := last.Load().(string); return name }
 }

@@ -163,13 +163,11 @@ func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	if !g.AllowPrivate && !strings.HasSuffix(host, ".") {
 		host += "." // keeps the resolver from trying its search domains
 	}
-	lookup := g.lookup
-	if lookup == nil {
-		lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		}
+	find := g.lookup
+	if find == nil {
+		find = lookup
 	}
-	addrs, err := lookup(ctx, host)
+	addrs, err := find(ctx, host)
 	if err == nil && len(addrs) == 0 {
 		err = &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
