@@ -93,6 +93,13 @@ func TestRulesShareASearch(t *testing.T) {
 		if err != nil || !known || st.Sources != 2 || st.Interval != 10*time.Second {
 			t.Errorf("status %+v %t %v", st, known, err)
 		}
+		p.Post("esa", "moon not polled yet")
+		query := "moon -is:reply"
+		if _, err := e.Rules().Update(t.Context(), r.Owner, r.ID, rule.UpdateRequest{Query: &query}); err != nil {
+			t.Fatal(err)
+		}
+		pass(15 * time.Second)
+		in.wants(t, "rule with a changed query", r.ID, "moon", "moon not polled yet", "the Moon!")
 	})
 }
 

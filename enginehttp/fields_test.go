@@ -99,7 +99,7 @@ var badFields = []struct {
 	{"POST", webhooks + "/{webhook}/recover", `{"since":"yesterday"}`, 422, "since \\\"yesterday\\\" is not allowed: want an ISO 8601 time"},
 	{"GET", webhooks + "?monitor_id=a%20b", "", 422, "monitor_id \\\"a b\\\" is not allowed"},
 
-	{"GET", social + "/stream/logs?delivery_status=lost", "", 422, "delivery_status \\\"lost\\\" is not allowed: want pending, websocket_delivered, webhook_delivered, webhook_retrying, webhook_failed, handler_delivered"},
+	{"GET", social + "/stream/logs?delivery_status=lost", "", 422, "delivery_status \\\"lost\\\" is not allowed: want pending, webhook_delivered, webhook_retrying, webhook_failed, websocket_delivered, websocket_retrying, websocket_failed, handler_delivered, handler_retrying, handler_failed"},
 	{"GET", rules + "/{rule}/logs?since=yesterday", "", 422, "since \\\"yesterday\\\" is not allowed: want an ISO 8601 time"},
 	{"GET", rules + "/{rule}/logs?until=", "", 422, "until \\\"\\\" is not allowed: want an ISO 8601 time"},
 	{"GET", rules + "/{rule}/logs?since=2026-01-01T00:00:00Z&until=2026-01-01T00:00:00Z", "", 422, "until \\\"2026-01-01T00:00:00Z\\\" is not allowed: want a time after since"},

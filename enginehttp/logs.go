@@ -70,38 +70,33 @@ func (l *logs[T]) goesOn(cs cursors, next string) (err error) {
 // instant formats a time for the scope of a cursor.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// deliveredStatus is the delivery_status of a delivered event, by the kind of receiver.
-var deliveredStatus = map[deliver.Via]string{
-	deliver.ViaWebhook: "webhook_delivered", deliver.ViaWebSocket: "websocket_delivered", deliver.ViaHandler: "handler_delivered",
+// deliveryStatus is the delivery_status of a delivery: pending, or how it is sent and its state,
+// such as websocket_failed for an event that no client took.
+func deliveryStatus(d *deliver.Delivery) string {
+	if d.State == deliver.StatePending {
+		return string(d.State)
+	}
+	return string(deliver.ViaOf(d.EndpointID)) + "_" + string(d.State)
 }
 
-// states maps every other delivery_status to a state.
-var states = map[string]deliver.State{
-	"pending":          deliver.StatePending,
-	"webhook_retrying": deliver.StateRetrying,
-	"webhook_failed":   deliver.StateFailed,
-}
+// statuses are all values of delivery_status.
+var statuses = func() (all []string) {
+	all = []string{string(deliver.StatePending)}
+	for _, via := range []deliver.Via{deliver.ViaWebhook, deliver.ViaWebSocket, deliver.ViaHandler} {
+		for _, state := range []deliver.State{deliver.StateDelivered, deliver.StateRetrying, deliver.StateFailed} {
+			all = append(all, string(via)+"_"+string(state))
+		}
+	}
+	return all
+}()
 
 // filterByStatus restricts a query to a delivery_status; "" means all.
 func filterByStatus(q *deliver.LogQuery, status string) {
-	q.State = states[status]
-	for via, name := range deliveredStatus {
-		if name == status {
-			q.State, q.Via = deliver.StateDelivered, via
-		}
+	via, state, ok := strings.Cut(status, "_")
+	if !ok {
+		via, state = "", status
 	}
-}
-
-func deliveryStatus(d *deliver.Delivery) string {
-	switch d.State {
-	case deliver.StatePending:
-		return "pending"
-	case deliver.StateRetrying:
-		return "webhook_retrying"
-	case deliver.StateDelivered:
-		return deliveredStatus[deliver.ViaOf(d.EndpointID)]
-	}
-	return "webhook_failed"
+	q.Via, q.State = deliver.Via(via), deliver.State(state)
 }
 
 // The highest latency for each color of the badge.
@@ -188,10 +183,12 @@ func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	return r
 }
 
-// source returns the kind and id in the parameter monitor_id or rule_id. The id is "" if both
-// are missing.
+// source returns the kind and id in the parameter monitor_id or rule_id, both "" if there is none.
 func (p *params) source() (deliver.SourceKind, string) {
 	if !p.values.Has("rule_id") {
+		if !p.values.Has("monitor_id") {
+			return "", ""
+		}
 		return deliver.SourceMonitor, p.id("monitor_id")
 	}
 	if p.values.Has("monitor_id") {
@@ -218,7 +215,7 @@ func (h webhookAPI) deliveryLogs(c *call) (reply, error) {
 
 func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error) {
 	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, p.account("author_username"), p.oneOf("sort", "desc", "asc") == "asc"
-	filterByStatus(&q, p.oneOf("delivery_status", "", "pending", "websocket_delivered", "webhook_delivered", "webhook_retrying", "webhook_failed", "handler_delivered"))
+	filterByStatus(&q, p.oneOf("delivery_status", append([]string{""}, statuses...)...))
 	q.Since, q.Until = p.window()
 	cs := h.cursors(c, "delivery_logs", string(q.SourceKind), q.SourceID, strings.ToLower(q.AuthorUsername), string(q.State), string(q.Via),
 		instant(q.Since), instant(q.Until), strconv.FormatBool(q.Asc))

@@ -85,7 +85,8 @@ func TestCreateValidates(t *testing.T) {
 	}
 }
 
-// An update changes the fields that it names. A changed query begins now.
+// An update changes the fields that it names. A changed query begins with the posts that the old one
+// has not polled yet.
 func TestUpdate(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -95,7 +96,7 @@ func TestUpdate(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "tag", q: rule.UpdateRequest{Tag: ptr("orbit")}, change: func(r *rule.Rule, _ time.Time) { r.Tag = "orbit" }},
-		{name: "another query", q: rule.UpdateRequest{Query: ptr("mars")}, change: func(r *rule.Rule, now time.Time) { r.Query, r.Since = "mars", now }},
+		{name: "another query", q: rule.UpdateRequest{Query: ptr("mars")}, change: func(r *rule.Rule, now time.Time) { r.Query, r.Since = "mars", now.Add(-r.Interval) }},
 		{name: "the same query", q: rule.UpdateRequest{Query: ptr("moon  lang:en")}},
 		{name: "interval", q: rule.UpdateRequest{Interval: ptr(time.Hour)}, change: func(r *rule.Rule, _ time.Time) { r.Interval = time.Hour }},
 		{name: "schedule", q: rule.UpdateRequest{Schedule: ptr("@daily")}, change: func(r *rule.Rule, _ time.Time) { r.Interval, r.Schedule = 0, "@daily" }},

@@ -11,7 +11,7 @@ import (
 // UpdateRequest changes the fields that are not nil.
 type UpdateRequest struct {
 	Tag           *string
-	Query         *string        // a changed query finds posts published from now on
+	Query         *string        // a changed query judges the posts published since the last poll
 	Interval      *time.Duration // replaces a schedule
 	Schedule      *string        // replaces an interval
 	MaxResults    *int
@@ -30,8 +30,8 @@ type Updated struct {
 	WebhookSecret secret.Value
 }
 
-// Update changes a rule. After a change of its query or a pause, the rule finds posts published
-// from now on. A resumed rule that was suspended for lack of credits also finds the posts published
+// Update changes a rule. A changed query finds the posts of one interval before the change, which the
+// old one has not polled yet. After a pause, the rule finds posts published from now on. A resumed rule that was suspended for lack of credits also finds the posts published
 // during the suspension. If Update returns both a rule and an error, the change is stored but not
 // yet in effect.
 func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest) (Updated, error) {
@@ -49,7 +49,10 @@ func (m *Manager) change(r *Rule, q UpdateRequest, now time.Time) error {
 		r.MaxResults = *q.MaxResults
 	}
 	if q.Query != nil && *q.Query != r.Query {
-		r.Query, r.Since = *q.Query, now
+		r.Query = *q.Query
+		if last := now.Add(-m.Every(*r)); last.After(r.Since) {
+			r.Since = last
+		}
 	}
 	if q.Interval == nil && q.Schedule == nil {
 		return nil
