@@ -94,6 +94,7 @@ func TestRulesShareASearch(t *testing.T) {
 			t.Errorf("status %+v %t %v", st, known, err)
 		}
 		p.Post("esa", "moon not polled yet")
+		pass(time.Second)
 		query := "moon -is:reply"
 		if _, err := e.Rules().Update(t.Context(), r.Owner, r.ID, rule.UpdateRequest{Query: &query}); err != nil {
 			t.Fatal(err)
