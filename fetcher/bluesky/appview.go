@@ -166,13 +166,28 @@ func stamp(t *fetcher.Tweet, id string, at time.Time) {
 	}
 }
 
-// feedItem is an app.bsky.feed.defs#feedViewPost. It has no field reply, because that field has
-// posts of other accounts.
+// feedItem is an app.bsky.feed.defs#feedViewPost. Of the field reply it has only the authors,
+// because the posts are those of other accounts.
 type feedItem struct {
 	Post   postView `json:"post"`
 	Reason struct {
 		By profile `json:"by"`
 	} `json:"reason"`
+	Reply struct {
+		Root   struct{ Author profile } `json:"root"`
+		Parent struct{ Author profile } `json:"parent"`
+	} `json:"reply"`
+}
+
+// handles returns the handles of the accounts in the item. The AppView has resolved them.
+func (i *feedItem) handles() handles {
+	known := handles{}
+	for _, p := range []*profile{&i.Post.Author, &i.Reason.By, &i.Reply.Root.Author, &i.Reply.Parent.Author} {
+		if h := p.handle(); h != "" {
+			known[p.DID] = h
+		}
+	}
+	return known
 }
 
 // postView is an app.bsky.feed.defs#postView.
@@ -214,7 +229,7 @@ func (i *feedItem) tweet(a account, repost bool) fetcher.Tweet {
 		}
 	}
 	author.sign(&t, a)
-	p.Record.fill(&t, prefix)
+	p.Record.fill(&t, prefix, i.handles())
 	t.PossiblySensitive = t.PossiblySensitive || sensitive(p.Labels)
 	p.Embed.fill(&t, "")
 	// The view has the pictures' addresses; the record has their content ids.

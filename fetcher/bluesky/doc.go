@@ -37,7 +37,10 @@
 // posts, see Config.PageSize), and older pages only if needed. A PDS sorts by record key and
 // has such a post at the top.
 //
-// Indices of hashtags and mentions count code points of Text. Width and Height
+// Indices of hashtags and mentions count code points of Text; a record's tags, which are not in
+// its text, have none. A mention is the DID in its ID. The poster writes any handle over it, so
+// Username is set only for the accounts whose handles come with the post: the author's and, from
+// an AppView, those of the thread. Width and Height
 // of media are the aspect ratio stated by the poster, not always pixels. A feed item
 // without a valid URI becomes an empty Tweet, which the engine drops and counts.
 // Unknown fields, null, and fields of another type are ignored.
@@ -84,6 +87,6 @@
 // atproto.com/specs/tid and /specs/xrpc. The order of listRecords and the error names
 // are those of the reference implementation, bluesky-social/atproto. A PDS's stream is
 // described by com.atproto.sync.subscribeRepos, atproto.com/specs/event-stream and
-// ipld.io/specs/transport/car/carv1; Jetstream by the README and code of
-// github.com/bluesky-social/jetstream.
+// ipld.io/specs/transport/car/carv1; Jetstream by the README, code and lexicon
+// (network.bsky.jetstream.subscribeEvents) of github.com/bluesky-social/jetstream.
 package bluesky

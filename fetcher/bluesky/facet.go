@@ -33,10 +33,14 @@ const (
 // maxFacets is the largest number of facets read in a post. No client makes that many.
 const maxFacets = 100
 
+// handles maps DIDs to handles that are known to be theirs.
+type handles map[string]string
+
 // entities adds the links, mentions and tags of facets to t. t.Text is prefix and text, so the
 // offsets are shifted by prefix. As the lexicon requires, entities ignores facets that are
-// empty, reach beyond the text or split a character.
-func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
+// empty, reach beyond the text or split a character. The poster writes any handle over a
+// mention's DID, so a Mention has only a known one.
+func entities(t *fetcher.Tweet, text string, facets []facet, prefix string, known handles) {
 	shift := utf8.RuneCountInString(prefix)
 	for _, f := range facets[:min(len(facets), maxFacets)] {
 		start, end := f.Index.ByteStart, f.Index.ByteEnd
@@ -58,9 +62,7 @@ func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
 				}
 			case facetMention:
 				if isDID(feature.DID) {
-					t.UserMentions = append(t.UserMentions, fetcher.Mention{
-						ID: feature.DID, Username: strings.TrimPrefix(shown, "@"), Indices: indices(),
-					})
+					t.UserMentions = append(t.UserMentions, fetcher.Mention{ID: feature.DID, Username: known[feature.DID], Indices: indices()})
 				}
 			case facetTag:
 				tag := strings.TrimPrefix(feature.Tag, "#")
@@ -68,6 +70,17 @@ func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
 					t.Hashtags = append(t.Hashtags, fetcher.Hashtag{Text: tag, Indices: indices()})
 				}
 			}
+		}
+	}
+}
+
+// tags adds the tags of a record that are not in its text, up to maxFacets.
+func tags(t *fetcher.Tweet, list []string) {
+	for _, tag := range list[:min(len(list), maxFacets)] {
+		tag = strings.TrimPrefix(tag, "#")
+		known := slices.ContainsFunc(t.Hashtags, func(h fetcher.Hashtag) bool { return strings.EqualFold(h.Text, tag) })
+		if tag != "" && !known {
+			t.Hashtags = append(t.Hashtags, fetcher.Hashtag{Text: tag})
 		}
 	}
 }

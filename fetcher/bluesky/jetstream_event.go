@@ -1,8 +1,11 @@
 package bluesky
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -57,48 +60,142 @@ func (p streamPosition) cursor(host string) string {
 	return strconv.FormatInt(p.TimeUS-rewind.Microseconds(), 10)
 }
 
-// exact reports whether a stream resumed on that host delivers every event since the position.
-func (p streamPosition) exact(host string, now time.Time) bool {
-	return p.bySeq(host) && now.Sub(time.UnixMicro(p.TimeUS)) < keptFor
+// recent reports whether a server still has the events since the position.
+func (p streamPosition) recent(now time.Time) bool {
+	age := now.Sub(time.UnixMicro(p.TimeUS))
+	return age > -clockSlack && age < keptFor
 }
 
-// before reports whether an event is older than the position. A server may start a replay up to
-// minutes too early.
-func (p streamPosition) before(host string, e *jetstreamEvent) bool {
-	if p.bySeq(host) && e.Cursor > 0 {
-		return e.Cursor < p.Seq
+// longestReplay bounds how much too early a server may start a replay, and how long it takes
+// to send that part. Both are a few minutes.
+const longestReplay = 5 * time.Minute
+
+// replays reports whether e is from before the position, as at the start of a replay by time,
+// and is to be left out. lost reports that the stream did not resume from the position: a
+// replay by number begins with the position's own event, and what is older than the position
+// but no replay shows other numbers, or another clock.
+func (s *subscription) replays(e *jetstreamEvent) (early, lost bool) {
+	from := s.from
+	if from == (streamPosition{}) {
+		return false, false
 	}
-	return e.TimeUS < p.TimeUS-rewind.Microseconds()
+	behind := time.Duration(from.TimeUS-e.TimeUS)*time.Microsecond - rewind
+	switch {
+	case from.bySeq(s.host):
+		lost = e.Cursor != from.Seq || e.TimeUS != from.TimeUS
+	case behind > longestReplay || behind > 0 && s.cfg.Now().Sub(s.opened) > longestReplay:
+		lost = true
+	case behind > 0:
+		return true, false
+	}
+	s.from = streamPosition{}
+	return false, lost
 }
 
-// jetstreamEvent is a message of the server. Only version 2 servers set Cursor.
+// jetstreamEvent is an event. Only version 2 servers set Cursor.
 type jetstreamEvent struct {
-	DID    string `json:"did"`
-	TimeUS int64  `json:"time_us"`
-	Cursor int64  `json:"cursor"`
-	Kind   string `json:"kind"`
-	Commit struct {
-		Operation  string          `json:"operation"`
-		Collection string          `json:"collection"`
-		RKey       string          `json:"rkey"`
-		Record     json.RawMessage `json:"record"`
-	} `json:"commit"`
+	DID    string          `json:"did"`
+	TimeUS int64           `json:"time_us"`
+	Cursor int64           `json:"cursor"`
+	Kind   string          `json:"kind"`
+	Commit jetstreamCommit `json:"commit"`
+}
+
+type jetstreamCommit struct {
+	Operation  string          `json:"operation"`
+	Collection string          `json:"collection"`
+	RKey       string          `json:"rkey"`
+	Record     json.RawMessage `json:"record"`
+}
+
+// jetstreamFrame is a message of the server: an event of version 1, or a frame of version 2, in the
+// form of xrpc.v1.json. Type is "message" or "error" then.
+type jetstreamFrame struct {
+	jetstreamEvent
+	Type    string          `json:"$type"`
+	Payload json.RawMessage `json:"payload"`
+	Error   string          `json:"error"`
+	Message string          `json:"message"`
+}
+
+// event decodes the payload of version 2. It returns the name of an #info, which is no event.
+func (f *jetstreamFrame) event() (e jetstreamEvent, info string) {
+	if f.Type == "" {
+		return f.jetstreamEvent, ""
+	}
+	var p struct {
+		Type      string `json:"$type"`
+		Seq       int64  `json:"seq"`
+		DID       string `json:"did"`
+		Time      string `json:"time"`
+		Witnessed string `json:"witnessedAt"` // what a cursor by time is compared with
+		Name      string `json:"name"`
+		jetstreamCommit
+	}
+	if unmarshal(f.Payload, &p) != nil {
+		return jetstreamEvent{}, ""
+	}
+	e = jetstreamEvent{DID: p.DID, Cursor: p.Seq, Commit: p.jetstreamCommit}
+	_, e.Kind, _ = strings.Cut(p.Type, "#")
+	if at, ok := parseTime(cmp.Or(p.Witnessed, p.Time)); ok {
+		e.TimeUS = at.UnixMicro()
+	}
+	if e.Kind == "info" {
+		info = cmp.Or(p.Name, e.Kind)
+	}
+	return e, info
 }
 
 // message emits the signal for one event, or SignalGap if the event is unreadable. It ignores
-// events older than the position to resume from.
+// events older than the position to resume from. It returns the server's error if the frame is
+// one.
 func (s *subscription) message(b []byte) error {
-	var e jetstreamEvent
-	if unmarshal(b, &e) != nil || e.TimeUS <= 0 || !isDID(e.DID) {
+	if s.v2 {
+		if err := s.tellChanged(s.emit); err != nil {
+			return err
+		}
+	}
+	var f jetstreamFrame
+	if unmarshal(b, &f) != nil {
 		return s.emit(fetcher.Signal{Kind: fetcher.SignalGap})
 	}
-	if s.from.before(s.host, &e) {
+	if f.Type == "error" {
+		return fmt.Errorf("the server ended the stream: %.64q: %.256q", f.Error, f.Message)
+	}
+	e, info := f.event()
+	if info != "" {
+		return s.info(info)
+	}
+	if e.TimeUS <= 0 || !isDID(e.DID) {
+		return s.emit(fetcher.Signal{Kind: fetcher.SignalGap})
+	}
+	early, lost := s.replays(&e)
+	if early {
 		return nil
+	}
+	if lost {
+		if err := s.emit(fetcher.Signal{Kind: fetcher.SignalGap}); err != nil {
+			return err
+		}
 	}
 	s.last = streamPosition{Host: s.host, TimeUS: e.TimeUS, Seq: max(e.Cursor, 0)}.text()
 	signal := s.signal(&e)
 	signal.Position, signal.At = s.last, time.UnixMicro(e.TimeUS).UTC()
 	return s.emit(signal)
+}
+
+// info emits the signal for a notice of version 2. After FutureCursor and OutdatedCursor the
+// server did not start from the position.
+func (s *subscription) info(name string) error {
+	switch name {
+	case "FutureCursor":
+		s.last = streamPosition{Host: s.host, TimeUS: s.opened.UnixMicro()}.text()
+	case "OutdatedCursor":
+	default:
+		return s.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
+	}
+	s.from = streamPosition{}
+	return s.emit(fetcher.Signal{Kind: fetcher.SignalGap, Position: s.last})
 }
 
 // signal returns the signal for an event. If the event is not about a post or a repost, or if
@@ -107,6 +204,9 @@ func (s *subscription) signal(e *jetstreamEvent) fetcher.Signal {
 	alive := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
 	name, wanted := s.name(e.DID)
 	c := &e.Commit
+	if e.Kind == "sync" && wanted { // the account has changed in an unknown way
+		return fetcher.Signal{Kind: fetcher.SignalGap, Accounts: []fetcher.Account{{Username: name, UserID: e.DID}}}
+	}
 	if e.Kind != "commit" || !wanted || c.Collection != postCollection && c.Collection != repostCollection {
 		return alive
 	}

@@ -70,6 +70,9 @@ func startStreamer(t *testing.T, from fetcher.Streamer, q fetcher.StreamQuery) *
 // next returns the next signal, leaving out heartbeats without a position. Those that came
 // before the stream ended go before its end.
 func (s *streaming) next() fetcher.Signal {
+	s.t.Helper()
+	late := time.NewTimer(10 * time.Minute) // of the bubble
+	defer late.Stop()
 	for {
 		select {
 		case g := <-s.signals:
@@ -81,6 +84,10 @@ func (s *streaming) next() fetcher.Signal {
 				s.t.Fatalf("the stream ended: %v", err)
 			}
 			s.ended <- err
+		case <-late.C:
+			s.cancel()
+			<-s.ended
+			s.t.Fatal("waited in vain for a signal")
 		}
 	}
 }
@@ -230,27 +237,69 @@ func TestJetstreamResumes(t *testing.T) {
 			}
 			s.stop()
 		}
-		// What a replay brings from before the position is left out.
-		now := time.Now()
-		s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts, Position: position("jetstream.example.com", 50, 0)})
-		<-server.Received
-		s.next()
-		server.Push(commit(alice, "delete", postCollection, "early", "", now, 49))
-		server.Push(commit(alice, "delete", postCollection, "again", "", now, 50))
-		if g := s.next(); !strings.HasSuffix(g.ID, "again") {
-			t.Errorf("by number: %+v", g)
-		}
-		s.stop()
-		s = startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts, Position: position("other.example.com", 50, 0)})
-		<-server.Received
-		s.next()
-		server.Push(commit(alice, "delete", postCollection, "early", "", time.Now().Add(-time.Minute), 70))
-		server.Push(commit(alice, "delete", postCollection, "again", "", time.Now().Add(-rewind), 7))
-		if g := s.next(); !strings.HasSuffix(g.ID, "again") {
-			t.Errorf("by time: %+v", g)
-		}
-		s.stop()
 	})
+}
+
+// What a replay brings from before the position is left out. What is no replay is taken, and
+// a gap or an Up without Resumed says that something may be missing.
+func TestJetstreamReplays(t *testing.T) {
+	const here, elsewhere = "jetstream.example.com", "other.example.com"
+	type sent struct {
+		seq int
+		at  time.Duration // from now
+	}
+	for _, c := range []struct {
+		name    string
+		from    streamPosition // TimeUS is from now
+		waits   time.Duration  // before the events are sent
+		events  []sent
+		resumed bool
+		want    string // a letter for each signal: g a gap, else the event's place
+	}{
+		{"by number", streamPosition{here, -60e6, 50}, 0, []sent{{50, -time.Minute}, {51, 0}}, true, "01"},
+		{"by number, of a clock that is ahead", streamPosition{here, 60e6, 50}, 0, []sent{{50, time.Minute}, {51, 0}}, true, "01"},
+		{"by number, of a clock that is far ahead", streamPosition{here, 3600e6, 50}, 0, []sent{{51, 0}, {52, 0}}, false, "01"},
+		{"numbers that began anew", streamPosition{here, -60e6, 5000}, 0, []sent{{3, 0}, {4, 0}}, true, "g01"},
+		{"numbers that began anew at once", streamPosition{here, 0, 5000}, 0, []sent{{3, 0}, {4, 0}}, true, "g01"},
+		{"numbers that began anew and passed the position", streamPosition{here, -60e6, 50}, 0, []sent{{50, 0}, {51, 0}}, true, "g01"},
+		{"numbers that are gone", streamPosition{here, -60e6, 50}, 0, []sent{{0, 0}, {0, 0}}, true, "g01"},
+		{"by time", streamPosition{elsewhere, 0, 50}, 0, []sent{{70, -time.Minute}, {7, -rewind}, {8, -time.Minute}}, false, "12"},
+		{"by time, of a clock that is minutes ahead", streamPosition{elsewhere, 120e6, 0}, 0, []sent{{0, 0}, {0, time.Second}}, false, "01"},
+		{"by time, of a clock that is hours ahead", streamPosition{elsewhere, 7200e6, 50}, 0, []sent{{1, 0}, {2, 0}}, false, "01"},
+		{"a clock that is hours behind", streamPosition{elsewhere, 0, 50}, 0, []sent{{1, -time.Hour}, {2, -time.Hour}}, false, "g01"},
+		{"a clock that is minutes behind", streamPosition{elsewhere, 0, 50}, 6 * time.Minute, []sent{{1, -time.Minute}, {2, -time.Minute}}, false, "g01"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newJetstreamServer(t)
+				now := time.Now()
+				c.from.TimeUS += now.UnixMicro()
+				s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts, Position: c.from.text()})
+				<-server.Received
+				if up := s.next(); up.Resumed != c.resumed {
+					t.Errorf("resumed %t, want %t", up.Resumed, c.resumed)
+				}
+				<-time.After(c.waits)
+				for i, e := range c.events {
+					server.Push(commit(alice, "delete", postCollection, fmt.Sprint(i), "", now.Add(e.at), e.seq))
+				}
+				got, last := "", fetcher.Signal{}
+				for range c.want {
+					switch last = s.next(); last.Kind {
+					case fetcher.SignalGap:
+						got += "g"
+					default:
+						got += last.ID[len(last.ID)-1:]
+					}
+				}
+				newest := c.events[len(c.events)-1]
+				if want := (streamPosition{here, now.Add(newest.at).UnixMicro(), int64(newest.seq)}).text(); got != c.want || last.Position != want {
+					t.Errorf("signals %q to %s, want %q to %s", got, last.Position, c.want, want)
+				}
+				s.stop()
+			})
+		})
+	}
 }
 
 func TestJetstreamBreaks(t *testing.T) {

@@ -180,7 +180,7 @@ func (r *record) tweet(uri string, u atURI, a account, blobs string) fetcher.Twe
 	}
 	t.Permalink = permalink(u, handle)
 	r.relate(&t, uri)
-	r.fill(&t, "")
+	r.fill(&t, "", handles{a.did: handle})
 	r.Embed.fill(&t, blobs)
 	return t
 }

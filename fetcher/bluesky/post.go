@@ -16,8 +16,9 @@ type record struct {
 		Root   strongRef `json:"root"`
 		Parent strongRef `json:"parent"`
 	} `json:"reply"`
-	Facets []facet `json:"facets"`
-	Embed  embed   `json:"embed"`
+	Facets []facet  `json:"facets"`
+	Tags   []string `json:"tags"`
+	Embed  embed    `json:"embed"`
 	Labels struct {
 		Values []label `json:"values"`
 	} `json:"labels"`
@@ -44,14 +45,15 @@ func sensitive(labels []label) bool {
 
 // fill sets the fields of t that come from the record, except those from its embed. It puts
 // prefix before the text and shifts the indices by its length.
-func (r *record) fill(t *fetcher.Tweet, prefix string) {
+func (r *record) fill(t *fetcher.Tweet, prefix string, known handles) {
 	t.Text = prefix + r.Text
 	t.FullText = t.Text
 	if len(r.Langs) > 0 {
 		t.Lang = r.Langs[0]
 	}
 	t.PossiblySensitive = sensitive(r.Labels.Values)
-	entities(t, r.Text, r.Facets, prefix)
+	entities(t, r.Text, r.Facets, prefix, known)
+	tags(t, r.Tags)
 }
 
 // relate sets the ids of the posts to which t replies and which it quotes. It also sets the

@@ -41,7 +41,8 @@ type ReposConfig struct {
 //
 // A position has the server's sequence number. A stream resumed from a position delivers
 // everything since. Servers keep commits for a day or more. If a position is older, the server
-// reports that, and Repos emits a SignalGap.
+// reports that, and Repos emits a SignalGap. It also does if a server was set up anew and its
+// numbers are below the position.
 type Repos struct {
 	cfg  ReposConfig
 	base *url.URL

@@ -1,10 +1,12 @@
 package bluesky
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -67,9 +69,12 @@ func (s *repoStream) message(b []byte) error {
 	}
 	at, _ := time.Parse(time.RFC3339, e.Time)
 	signals := s.signals(h.Type, &e, at)
+	if s.isBehind(&e) {
+		signals = slices.Insert(signals, 0, fetcher.Signal{Kind: fetcher.SignalGap})
+	}
 	for i := range signals {
 		if i == len(signals)-1 {
-			s.seq = max(s.seq, e.Seq)
+			s.seq = cmp.Or(max(e.Seq, 0), s.seq)
 		}
 		// Only the event's last signal has the event's position. A stream that resumes from an
 		// earlier signal thus repeats the whole event, and loses none of its signals.
@@ -80,6 +85,10 @@ func (s *repoStream) message(b []byte) error {
 	}
 	return nil
 }
+
+// isBehind reports whether an event's number is below the position. The server was then set up
+// anew without an error FutureCursor, and the position follows its new numbers.
+func (s *repoStream) isBehind(e *repoEvent) bool { return e.Seq > 0 && e.Seq < s.seq }
 
 // failed returns an error for the server's error e, which ends the stream. The error
 // FutureCursor means that the server's sequence numbers are below the position, because the

@@ -244,6 +244,42 @@ func TestReposResumes(t *testing.T) {
 	})
 }
 
+// The numbers of a server that was set up anew are the position, after a gap.
+func TestReposOfANewServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newReposServer(t)
+		s := server.start(t, fetcher.StreamQuery{Accounts: twoAccounts, Position: at(5000)})
+		<-server.Opened
+		s.next()
+		gap, deletion := fetcher.SignalGap, fetcher.SignalDelete
+		type signal struct {
+			kind     fetcher.SignalKind
+			position string
+		}
+		for _, c := range []struct {
+			seq  int
+			want []signal
+		}{
+			{5000, []signal{{deletion, at(5000)}}}, // again, which is no loss
+			{3, []signal{{gap, at(5000)}, {deletion, at(3)}}},
+			{4, []signal{{deletion, at(4)}}},
+		} {
+			server.Push(string(frame("#commit", commitOf(alice, c.seq, op{"delete", postCollection + "/x", nil}))))
+			for _, want := range c.want {
+				if g := s.next(); (signal{g.Kind, g.Position}) != want {
+					t.Errorf("event %d: %+v, want %+v", c.seq, g, want)
+				}
+			}
+		}
+		s.stop()
+		s = server.start(t, fetcher.StreamQuery{Accounts: twoAccounts, Position: at(4)})
+		if u := (<-server.Opened).URL; u.RawQuery != "cursor=4" {
+			t.Errorf("asked for %s", u.RawQuery)
+		}
+		s.stop()
+	})
+}
+
 // Without accounts to come, waiting for one ends with the context, and costs nothing.
 func TestStreamsWithoutAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package bluesky
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,11 @@ func wireField(t *testing.T, tw fetcher.Tweet, name string) string {
 }
 
 const quotedView = `{"$type":"app.bsky.embed.record#view","record":{"$type":"app.bsky.embed.record#viewRecord","uri":"ORIGINAL","author":{"did":"BOB"},"value":{"text":"hi"}}}`
+
+// mention is a feed item with a mention: a text over a DID.
+func mention(text, did string) string {
+	return post(fmt.Sprintf(`"text":%q,"facets":[{"index":{"byteStart":0,"byteEnd":%d},"features":[{"$type":"app.bsky.richtext.facet#mention","did":%q}]}]`, text, len(text), did), "")
+}
 
 func TestMapping(t *testing.T) {
 	thread := "at://BOB/app.bsky.feed.post/3l25zusnsfctk"
@@ -78,8 +84,19 @@ func TestMapping(t *testing.T) {
 			`[{"url":"https://example.com/","expanded_url":"https://example.com/","display_url":"a","unwound_url":""}]`},
 		{"a link that is none", post(`"text":"see it","facets":[{"index":{"byteStart":4,"byteEnd":6},"features":[{"$type":"app.bsky.richtext.facet#link","uri":"javascript:alert(1)"}]}]`, ""), "urls", `[]`},
 		{"a mention after wide characters", post(`"text":"né 👩‍🚀 @bob.example","facets":[{"index":{"byteStart":16,"byteEnd":28},"features":[{"$type":"app.bsky.richtext.facet#mention","did":"BOB"}]}]`, ""), "user_mentions",
-			`[{"id":"BOB","username":"bob.example","name":"","indices":[7,19]}]`},
+			`[{"id":"BOB","username":"","name":"","indices":[7,19]}]`},
+		{"a mention under the handle of another", strings.TrimSuffix(mention("@bank.example", "BOB"), "}") + `,"reply":{"parent":{"author":{"did":"BOB","handle":"bob.example"}}}}`, "user_mentions",
+			`[{"id":"BOB","username":"bob.example","name":"","indices":[0,13]}]`},
+		{"a mention of who began the thread", strings.TrimSuffix(mention("@bob.example", "BOB"), "}") + `,"reply":{"root":{"author":{"did":"BOB","handle":"bob.example"}},"parent":{"notFound":true}}}`, "user_mentions",
+			`[{"id":"BOB","username":"bob.example","name":"","indices":[0,12]}]`},
+		{"a mention of an account whose handle leads nowhere", strings.TrimSuffix(mention("@bob.example", "BOB"), "}") + `,"reply":{"parent":{"author":{"did":"BOB","handle":"handle.invalid"}}}}`, "user_mentions",
+			`[{"id":"BOB","username":"","name":"","indices":[0,12]}]`},
+		{"a mention of the author", mention("me", "ALICE"), "user_mentions", `[{"id":"ALICE","username":"alice.example.com","name":"","indices":[0,2]}]`},
+		{"a mention of no DID", mention("@bob.example", "bob.example"), "user_mentions", `[]`},
 		{"a tag", post(`"text":"#Go go","facets":[{"index":{"byteStart":0,"byteEnd":3},"features":[{"$type":"app.bsky.richtext.facet#tag","tag":"Go"}]}]`, ""), "hashtags", `[{"text":"Go","indices":[0,3]}]`},
+		{"tags beside the text", post(`"text":"go","tags":["Go","#news"]`, ""), "hashtags", `[{"text":"Go","indices":[]},{"text":"news","indices":[]}]`},
+		{"a tag beside the text that is in it, too", post(`"text":"#Go go","tags":["go","","go"],"facets":[{"index":{"byteStart":0,"byteEnd":3},"features":[{"$type":"app.bsky.richtext.facet#tag","tag":"Go"}]}]`, ""), "hashtags", `[{"text":"Go","indices":[0,3]}]`},
+		{"tags that are none", post(`"text":"go","tags":"Go"`, ""), "hashtags", `[]`},
 		{"a facet that cuts a character", post(`"text":"né #x","facets":[{"index":{"byteStart":2,"byteEnd":4},"features":[{"$type":"app.bsky.richtext.facet#tag","tag":"x"}]}]`, ""), "hashtags", `[]`},
 		{"a facet beyond the text", post(`"text":"#x","facets":[{"index":{"byteStart":0,"byteEnd":3},"features":[{"$type":"app.bsky.richtext.facet#tag","tag":"x"}]}]`, ""), "hashtags", `[]`},
 		{"a facet the wrong way round", post(`"text":"#x","facets":[{"index":{"byteStart":2,"byteEnd":0},"features":[{"$type":"app.bsky.richtext.facet#tag","tag":"x"}]}]`, ""), "hashtags", `[]`},
