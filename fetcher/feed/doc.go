@@ -23,10 +23,16 @@
 // the feed's title, Source the author of the entry, and Username the account as in the query.
 // Relative URLs are made absolute. Counts stay 0.
 //
-// Package gofeed (github.com/mmcdole/gofeed) parses RSS and Atom; encoding/json parses JSON
-// Feeds, without members of a wrong type. Documents are first unpacked, if their bytes are gzip
-// or Content-Encoding says deflate, and converted to UTF-8. The encoding is taken from the byte
-// order mark, the Content-Type, the XML declaration or the text itself.
+// Text is read as its format says. A title in RSS may be HTML or not; what only looks like a tag
+// in it is kept. A title of JSON Feed is plain text. Texts of Atom are plain text, HTML or XHTML
+// by their type (RFC 4287, section 3.1). Relative links in a text count from xml:base and the
+// feed's URL; in RSS and JSON Feed, without xml:base, from the entry's link or the site.
+//
+// Package gofeed (github.com/mmcdole/gofeed) parses RSS; encoding/xml parses Atom; encoding/json
+// parses JSON Feeds, without members of a wrong type. Documents are first unpacked, if their
+// bytes are gzip or Content-Encoding says deflate, and converted to UTF-8. The encoding is taken
+// from the byte order mark, the Content-Type, the XML declaration or the text itself. Characters
+// that XML forbids, and references to them, are left out.
 // If a document is cut off, or some items are broken, the other items are read. Dates may be
 // seconds since 1970. A date without a time zone is UTC. Names of time zones are those of Europe
 // and North America; a date with another name is none, unless it has an offset. A document may

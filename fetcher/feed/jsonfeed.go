@@ -9,17 +9,15 @@ import (
 
 // jsonFeed is a JSON Feed of version 1.1 (jsonfeed.org/version/1.1) or 1.0.
 type jsonFeed struct {
-	Version     string       `json:"version"`
-	Title       string       `json:"title"`
-	HomePage    string       `json:"home_page_url"`
-	FeedURL     string       `json:"feed_url"`
-	NextURL     string       `json:"next_url"`
-	Description string       `json:"description"`
-	Icon        string       `json:"icon"`
-	Language    string       `json:"language"`
-	Authors     []jsonAuthor `json:"authors"`
-	Author      jsonAuthor   `json:"author"`
-	Hubs        []struct {
+	Version  string       `json:"version"`
+	Title    string       `json:"title"`
+	HomePage string       `json:"home_page_url"`
+	FeedURL  string       `json:"feed_url"`
+	NextURL  string       `json:"next_url"`
+	Language string       `json:"language"`
+	Authors  []jsonAuthor `json:"authors"`
+	Author   jsonAuthor   `json:"author"`
+	Hubs     []struct {
 		Type string `json:"type"`
 		URL  string `json:"url"`
 	} `json:"hubs"`
@@ -47,9 +45,9 @@ type jsonItem struct {
 	Tags        []string     `json:"tags"`
 	Language    string       `json:"language"`
 	Attachments []struct {
-		URL  string      `json:"url"`
-		Type string      `json:"mime_type"`
-		Size json.Number `json:"size_in_bytes"`
+		URL  string          `json:"url"`
+		Type string          `json:"mime_type"`
+		Size json.RawMessage `json:"size_in_bytes"`
 	} `json:"attachments"`
 }
 
@@ -70,13 +68,20 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 		return nil, malformed("more than %d objects", maxMarks)
 	}
 	var f jsonFeed
-	err, cut := json.Unmarshal([]byte(text), &f), false
-	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
-		if text = mendJSON(text); text == "" {
-			return nil, malformed("JSON that cannot be read")
+	read := func() bool { // whether the JSON is valid; members of a wrong type stay empty
+		f = jsonFeed{}
+		err := json.Unmarshal([]byte(text), &f)
+		return err == nil || errors.As(err, new(*json.UnmarshalTypeError))
+	}
+	cut := false
+	if !read() {
+		text = strings.Map(func(r rune) rune { return max(r, ' ') }, text) // no string may have a character below
+		if cut = !read(); cut {
+			if text = mendJSON(text); text == "" {
+				return nil, malformed("JSON that cannot be read")
+			}
+			read()
 		}
-		f, cut = jsonFeed{}, true
-		_ = json.Unmarshal([]byte(text), &f) // the JSON is valid; members of a wrong type stay empty
 	}
 	if len(f.Items) > maxItems {
 		return nil, malformed("more than %d items", maxItems)
@@ -85,8 +90,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 		return nil, malformed("JSON that is no JSON Feed: want items")
 	}
 	doc := &document{cut: cut, self: absolute(base, f.FeedURL), next: absolute(base, f.NextURL), about: about{
-		title: f.Title, link: absolute(base, f.HomePage), language: f.Language, description: f.Description,
-		image: absolute(base, f.Icon), authors: jsonAuthors(f.Authors, f.Author),
+		title: oneLine(f.Title), link: absolute(base, f.HomePage), language: f.Language, authors: jsonAuthors(f.Authors, f.Author),
 	}}
 	for _, h := range f.Hubs {
 		if href := absolute(base, h.URL); href != "" && strings.EqualFold(h.Type, "websub") && len(doc.hubs) < maxLinks {
@@ -103,7 +107,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 
 func (i *jsonItem) entry(base *url.URL) entry {
 	e := entry{
-		guid: strings.TrimSpace(string(i.ID)), title: i.Title, summary: i.Summary, content: i.HTML,
+		guid: strings.TrimSpace(string(i.ID)), title: oneLine(i.Title), summary: i.Summary, content: i.HTML,
 		published: readDate(i.Published), updated: readDate(i.Modified),
 		authors: jsonAuthors(i.Authors, i.Author), categories: tidy(i.Tags), language: i.Language,
 	}
@@ -124,7 +128,7 @@ func (i *jsonItem) entry(base *url.URL) entry {
 		}
 	}
 	for _, a := range i.Attachments {
-		e.enclose(base, a.URL, a.Type, a.Size.String())
+		e.enclose(base, a.URL, a.Type, strings.Trim(string(a.Size), `"`))
 	}
 	return e
 }

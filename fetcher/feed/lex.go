@@ -21,6 +21,7 @@ type outline struct {
 type span struct {
 	start, end int
 	about      string // rdf:about
+	base       string // xml:base
 	deep       bool   // its elements are nested too deep
 }
 
@@ -206,7 +207,8 @@ func closeTag(open []tag, name string) []tag {
 
 // item reads an item, whose start tag is first. whole is false if the end tag is missing.
 func (l *lexer) item(first tag) (s span, whole bool) {
-	s = span{start: first.start, end: first.end, about: attribute(l.text[first.start:first.end], "about")}
+	start := l.text[first.start:first.end]
+	s = span{start: first.start, end: first.end, about: attribute(start, "about"), base: attribute(start, "xml:base")}
 	if first.empty {
 		return s, true
 	}
@@ -237,7 +239,27 @@ func (l *lexer) item(first tag) (s span, whole bool) {
 	}
 }
 
-// attribute returns the value of an attribute by its local name, or "" if there is none.
+// withoutBases hides each xml:base from a parser that would resolve links against it in a way of
+// its own.
+func withoutBases(text string) string {
+	const name = "xml:base"
+	if !strings.Contains(text, name) {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for l := (lexer{text: text}); ; {
+		t, ok := l.next()
+		if !ok {
+			return b.String() + text[done:]
+		}
+		b.WriteString(text[done:t.start] + strings.Replace(text[t.start:t.end], name, "xml.base", 1))
+		done = t.end
+	}
+}
+
+// attribute returns the value of an attribute by its name or its local name, or "" if there is
+// none.
 func attribute(tag, name string) string {
 	for rest := tag; ; {
 		i := strings.IndexByte(rest, '=')

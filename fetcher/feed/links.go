@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mmcdole/gofeed"
-	"github.com/mmcdole/gofeed/atom"
 	ext "github.com/mmcdole/gofeed/extensions"
 	"github.com/mmcdole/gofeed/rss"
 
@@ -18,28 +17,16 @@ import (
 // maxLinks is the largest number of hubs kept for a feed.
 const maxLinks = 8
 
-// links adds the links of the feed itself: its hubs, its topic and the page of older entries.
-func (d *document) links(feed *gofeed.Feed, base *url.URL) {
-	add := func(rel, href string) {
-		switch href = absolute(base, href); {
-		case href == "":
-		case rel == "hub" && len(d.hubs) < maxLinks && !slices.Contains(d.hubs, href):
-			d.hubs = append(d.hubs, href)
-		case rel == "self" && d.self == "":
-			d.self = href
-		case rel == "next" && d.next == "":
-			d.next = href
-		}
-	}
-	switch f := feed.OriginalFeed().(type) {
-	case *rss.Feed:
-		for _, l := range atomLinks(f.Extensions) {
-			add(strings.ToLower(l.Attrs["rel"]), l.Attrs["href"])
-		}
-	case *atom.Feed:
-		for _, l := range f.Links {
-			add(strings.ToLower(l.Rel), l.Href)
-		}
+// addLink adds a link of the feed itself: a hub, its topic or the page of older entries.
+func (d *document) addLink(rel, href string) {
+	switch rel = strings.ToLower(rel); {
+	case href == "":
+	case rel == "hub" && len(d.hubs) < maxLinks && !slices.Contains(d.hubs, href):
+		d.hubs = append(d.hubs, href)
+	case rel == "self" && d.self == "":
+		d.self = href
+	case rel == "next" && d.next == "":
+		d.next = href
 	}
 }
 
@@ -51,37 +38,22 @@ func atomLinks(e ext.Extensions) (links []ext.Extension) {
 	return links
 }
 
-// fillLink sets the link of an entry for which gofeed found none. In RSS it tries a guid that is
-// a permalink, then an Atom link. In Atom it tries links by their rel, including related and via.
-func (e *entry) fillLink(feed *gofeed.Feed, i int, base *url.URL) {
-	switch f := feed.OriginalFeed().(type) {
-	case *rss.Feed:
-		if i >= len(f.Items) || e.link != "" {
-			return
+// fillLink sets the link of an entry for which gofeed found none. It tries a guid that is a
+// permalink, then an Atom link.
+func (e *entry) fillLink(item *rss.Item, base *url.URL) {
+	if e.link != "" {
+		return
+	}
+	if g := item.GUID; g != nil && !strings.EqualFold(strings.TrimSpace(g.IsPermalink), "false") && isWeb(g.Value) {
+		e.link = absolute(base, g.Value)
+	}
+	for _, l := range atomLinks(item.Extensions) {
+		if rel := l.Attrs["rel"]; e.link == "" && (rel == "" || rel == "alternate") {
+			e.link = absolute(base, l.Attrs["href"])
 		}
-		item := f.Items[i]
-		if g := item.GUID; g != nil && !strings.EqualFold(strings.TrimSpace(g.IsPermalink), "false") && isWeb(g.Value) {
-			e.link = absolute(base, g.Value)
-		}
-		for _, l := range atomLinks(item.Extensions) {
-			if rel := l.Attrs["rel"]; e.link == "" && (rel == "" || rel == "alternate") {
-				e.link = absolute(base, l.Attrs["href"])
-			}
-		}
-		if e.link == "" && item.GUID == nil && e.guid != "" {
-			e.link = absolute(nil, e.guid) // rdf:about is the page's URL, if it is a URL
-		}
-	case *atom.Feed:
-		if i >= len(f.Entries) {
-			return
-		}
-		for _, rel := range []string{"alternate", "", "related", "via"} {
-			for _, l := range f.Entries[i].Links {
-				if e.link == "" && l.Rel == rel {
-					e.link = absolute(base, l.Href)
-				}
-			}
-		}
+	}
+	if e.link == "" && item.GUID == nil && e.guid != "" {
+		e.link = absolute(nil, e.guid) // rdf:about is the page's URL, if it is a URL
 	}
 }
 
@@ -118,12 +90,16 @@ func (e *entry) addEnclosures(item *gofeed.Item, base *url.URL) {
 		contents = append(contents, g.Children["content"]...)
 	}
 	for _, c := range contents {
-		kind := c.Attrs["type"]
-		if medium := c.Attrs["medium"]; kind == "" && (medium == "image" || medium == "video" || medium == "audio") {
-			kind = medium + "/*"
-		}
-		e.enclose(base, c.Attrs["url"], kind, c.Attrs["fileSize"])
+		e.enclose(base, c.Attrs["url"], mediaKind(c.Attrs["type"], c.Attrs["medium"]), c.Attrs["fileSize"])
 	}
+}
+
+// mediaKind returns the media type of a content of Media RSS, which may only have a medium.
+func mediaKind(kind, medium string) string {
+	if kind == "" && (medium == "image" || medium == "video" || medium == "audio") {
+		return medium + "/*"
+	}
+	return kind
 }
 
 // headerLinks returns the hubs and the topic in the Link headers (RFC 8288).

@@ -2,12 +2,17 @@ package feed
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mmcdole/gofeed"
+	"github.com/mmcdole/gofeed/rss"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -31,19 +36,20 @@ type document struct {
 
 // about has the properties of the feed itself.
 type about struct {
-	title, link, language, description, image string
-	authors                                   []person
+	title, link, language string
+	authors               []person
 }
 
 type person struct{ name, email string }
 
 // entry is a parsed item of a feed.
 type entry struct {
-	guid               string // "" for none
-	link               string // absolute, "" for none
-	title              string // as in the document, may contain HTML
-	summary, content   string // HTML, unless plain
-	plain              bool   // content is plain text
+	guid               string   // "" for none
+	link               string   // absolute, "" for none
+	title              string   // a line of plain text
+	summary, content   string   // HTML, unless plain
+	plain              bool     // content is plain text
+	base               *url.URL // of the links in these; nil for the link, otherwise the site
 	published, updated date
 	authors            []person
 	categories         []string
@@ -64,7 +70,7 @@ func parse(body []byte, header http.Header, base *url.URL) (*document, error) {
 	if strings.HasPrefix(text, "{") {
 		doc, err = parseJSON(text, base)
 	} else {
-		doc, err = parseXML(text, base)
+		doc, err = parseXML(legalReferences(legal(text)), base)
 	}
 	if err != nil {
 		return nil, err
@@ -82,6 +88,37 @@ func parse(body []byte, header http.Header, base *url.URL) (*document, error) {
 	return doc, nil
 }
 
+// legal removes the characters that XML forbids (XML 1.0, section 2.2).
+func legal(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+var reference = regexp.MustCompile(`&#(?:[xX]([0-9a-fA-F]+)|([0-9]+));`)
+
+// legalReferences removes references to characters that XML forbids, which would end the document
+// for a parser. As in HTML, those from 128 to 159 are references to windows-1252.
+func legalReferences(text string) string {
+	return reference.ReplaceAllStringFunc(text, func(ref string) string {
+		m, base := reference.FindStringSubmatch(ref), 10
+		if m[1] != "" {
+			base = 16
+		}
+		n, err := strconv.ParseInt(m[1]+m[2], base, 32)
+		switch {
+		case err != nil || !utf8.ValidRune(rune(n)) || legal(string(rune(n))) == "":
+			return ""
+		case n >= 0x80 && n <= 0x9F:
+			return html.UnescapeString(ref)
+		}
+		return ref
+	})
+}
+
 // malformed returns a fetcher.ErrMalformed with a text.
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", fetcher.ErrMalformed, fmt.Sprintf(format, args...))
@@ -90,55 +127,60 @@ func malformed(format string, args ...any) error {
 // rssTranslator does not search each entry's HTML for pictures, because that is slow.
 var rssTranslator = &gofeed.DefaultRSSTranslator{DisableContentImageScan: true}
 
-// parseFeed calls gofeed's parser. It turns a panic of the parser into an error.
-func parseFeed(text string) (feed *gofeed.Feed, err error) {
+// parseRSS parses a feed in RSS with gofeed. It turns a panic of the parser into an error.
+// items has the attributes of the items that gofeed does not read: their guid in RSS 1.0, and
+// their base.
+func parseRSS(text string, items []span, base *url.URL) (doc *document, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			feed, err = nil, fmt.Errorf("the parser panicked: %v", v)
+			doc, err = nil, fmt.Errorf("the parser panicked: %v", v)
 		}
 	}()
-	p := gofeed.NewParser()
-	p.KeepOriginalFeed, p.RSSTranslator = true, rssTranslator
-	return p.ParseString(text)
-}
-
-// convert makes a document from the result of gofeed. items has the rdf:about of each item,
-// which is its guid in RSS 1.0. gofeed does not read it.
-func convert(feed *gofeed.Feed, items []span, base *url.URL) *document {
-	doc := &document{about: about{
-		title: feed.Title, link: absolute(base, feed.Link), language: feed.Language, description: feed.Description,
-		authors: people(feed.Authors),
-	}}
-	if feed.Image != nil {
-		doc.about.image = absolute(base, feed.Image.URL)
+	read, err := (&rss.Parser{}).Parse(strings.NewReader(withoutBases(text)))
+	if err != nil {
+		return nil, err
 	}
-	doc.links(feed, base)
-	doc.pauses = readPauses(feed)
-	doc.entries = make([]entry, len(feed.Items))
+	feed, err := rssTranslator.Translate(read)
+	if err != nil {
+		return nil, err
+	}
+	doc = &document{about: about{title: titleText(feed.Title), link: absolute(base, feed.Link), language: feed.Language, authors: people(feed.Authors)}}
+	for _, l := range atomLinks(read.Extensions) {
+		doc.addLink(l.Attrs["rel"], absolute(base, l.Attrs["href"]))
+	}
+	doc.pauses = readPauses(read)
 	for i, item := range feed.Items {
-		e := &doc.entries[i]
-		*e = convertItem(item, base)
-		if e.guid == "" && i < len(items) {
-			e.guid = items[i].about
+		var about span
+		if i < len(items) {
+			about = items[i]
 		}
-		e.fillLink(feed, i, base)
+		doc.entries = append(doc.entries, convertItem(item, read.Items[i], about, base))
 	}
-	return doc
+	return doc, nil
 }
 
-func convertItem(item *gofeed.Item, base *url.URL) entry {
+func convertItem(item *gofeed.Item, read *rss.Item, about span, base *url.URL) entry {
 	e := entry{
-		guid: strings.TrimSpace(item.GUID), link: absolute(base, item.Link), title: item.Title, summary: item.Description, content: item.Content,
+		guid: strings.TrimSpace(item.GUID), title: titleText(item.Title), summary: item.Description, content: item.Content,
 		published: readDate(item.Published), updated: readDate(item.Updated),
 		authors: people(item.Authors), categories: tidy(item.Categories),
 	}
+	if about.base != "" {
+		base = rebase(base, about.base)
+		e.base = base
+	}
+	e.link = absolute(base, item.Link)
 	if e.published.at.IsZero() {
 		e.published = e.updated
+	}
+	if e.guid == "" {
+		e.guid = about.about
 	}
 	if item.Image != nil {
 		e.image = absolute(base, item.Image.URL)
 	}
 	e.addEnclosures(item, base)
+	e.fillLink(read, base)
 	return e
 }
 

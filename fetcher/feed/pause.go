@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mmcdole/gofeed"
 	"github.com/mmcdole/gofeed/rss"
 )
 
@@ -19,11 +18,7 @@ type pauses struct {
 
 // readPauses returns the pauses in an RSS document: ttl, in minutes, and skipHours and
 // skipDays, in GMT.
-func readPauses(feed *gofeed.Feed) (p pauses) {
-	f, ok := feed.OriginalFeed().(*rss.Feed)
-	if !ok {
-		return p
-	}
+func readPauses(f *rss.Feed) (p pauses) {
 	if n, err := strconv.Atoi(strings.TrimSpace(f.TTL)); err == nil && n > 0 && n < 1<<20 {
 		p.ttl = time.Duration(n) * time.Minute
 	}

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// parseXML parses RSS or Atom. It passes gofeed only the text from the root element on, for two
-// reasons. gofeed looks for the root element in the first 4,096 bytes only. And because of the
-// XML declaration, gofeed would convert the encoding a second time.
+// parseXML parses RSS or Atom. It passes the parser only the text from the root element on,
+// because gofeed would convert the encoding of the XML declaration a second time.
 func parseXML(text string, base *url.URL) (*document, error) {
 	o := outlineOf(text)
 	switch {
@@ -22,9 +21,7 @@ func parseXML(text string, base *url.URL) (*document, error) {
 	}
 	var whole *document
 	if !o.tail && !slices.ContainsFunc(o.items, func(s span) bool { return s.deep }) {
-		if feed, err := parseFeed(text[o.root:]); err == nil {
-			whole = convert(feed, o.items, base)
-		}
+		whole, _ = o.read(text[o.root:], o.items, base)
 	}
 	if whole != nil && len(whole.entries) >= len(o.items) {
 		return whole, nil
@@ -38,6 +35,17 @@ func parseXML(text string, base *url.URL) (*document, error) {
 	}
 	mended.cut = true
 	return mended, nil
+}
+
+// read parses a document, or a part of one, of the outline's format.
+func (o *outline) read(text string, items []span, base *url.URL) (*document, error) {
+	if o.name == "feed" {
+		return parseAtom(text, base)
+	}
+	for _, start := range o.open {
+		base = rebase(base, attribute(start, "xml:base"))
+	}
+	return parseRSS(text, items, base)
 }
 
 // containers are the elements that contain items.
@@ -66,10 +74,9 @@ func (o *outline) mend(text string, base *url.URL) *document {
 			before, after = before+start, end+after
 		}
 	}
-	doc := &document{}
-	feed, err := parseFeed(head + headEnd)
-	if err == nil {
-		doc = convert(feed, nil, base)
+	doc, err := o.read(head+headEnd, nil, base)
+	if err != nil {
+		doc = &document{}
 	}
 	known, budget := err == nil && len(o.items) == 0, 4*len(text)
 	for _, s := range o.items[:min(len(o.items), maxEntries)] {
@@ -77,8 +84,8 @@ func (o *outline) mend(text string, base *url.URL) *document {
 		if budget -= len(item); s.deep || budget < 0 {
 			continue
 		}
-		if feed, err := parseFeed(item); err == nil && len(feed.Items) == 1 {
-			doc.entries = append(doc.entries, convert(feed, []span{s}, base).entries...)
+		if one, err := o.read(item, []span{s}, base); err == nil && len(one.entries) == 1 {
+			doc.entries = append(doc.entries, one.entries...)
 		}
 	}
 	if len(doc.entries) == 0 && !known {

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,16 +23,16 @@ func (e *entry) tweet(a *account, doc *document, id string, at time.Time) fetche
 	if !e.plain {
 		content = htmltext.Parse(e.body())
 	}
-	title := titleText(e.title)
+	content.Text = legal(content.Text)
 	t := fetcher.Tweet{
-		ID: id, Username: a.name, UserID: a.id, UserName: clip(titleText(doc.about.title), maxTitle),
-		Text: title, FullText: clip(together(title, content.Text), maxFullText),
+		ID: id, Username: a.name, UserID: a.id, UserName: doc.about.title,
+		Text: e.title, FullText: clip(together(e.title, content.Text), maxFullText),
 		CreatedAt: fetcher.FormatTime(at), PublishedAt: at,
 		Lang: language(e.language, doc.about.language), Permalink: e.permalink(a, doc), Source: e.byline(doc),
-		Entry: &fetcher.Entry{Title: title, Link: e.link, Categories: e.categories, Enclosures: e.enclosures},
-		Media: e.media(), URLs: e.urls(content.Links),
+		Entry: &fetcher.Entry{Title: e.title, Link: e.link, Categories: e.categories, Enclosures: e.enclosures},
+		Media: e.media(), URLs: e.urls(content.Links, e.textBase(a, doc)),
 	}
-	if title == "" {
+	if e.title == "" {
 		t.Text = firstOf(content.Text, maxText)
 	}
 	return t
@@ -100,7 +101,7 @@ func escapeWords(s string) string {
 }
 
 // oneLine returns a text on one line.
-func oneLine(s string) string { return clip(strings.Join(strings.Fields(s), " "), maxTitle) }
+func oneLine(s string) string { return clip(strings.Join(strings.Fields(legal(s)), " "), maxTitle) }
 
 // byline returns the authors of an entry or, if it has none, those of the feed.
 func (e *entry) byline(doc *document) string {
@@ -162,8 +163,18 @@ func mediaType(kind, href string) string {
 	return ""
 }
 
-// urls returns the entry's own link and then the links in the text, without duplicates.
-func (e *entry) urls(links []htmltext.Link) (urls []fetcher.URL) {
+// textBase returns the base of the links in an entry's text: what the document says, or the first
+// of these that exists: the entry's link, the site, the feed's URL.
+func (e *entry) textBase(a *account, doc *document) *url.URL {
+	if e.base != nil {
+		return e.base
+	}
+	return rebase(rebase(a.url, doc.about.link), e.link)
+}
+
+// urls returns the entry's own link and then the links in the text, absolute and without
+// duplicates.
+func (e *entry) urls(links []htmltext.Link, base *url.URL) (urls []fetcher.URL) {
 	known := map[string]bool{}
 	add := func(href, display string) {
 		if isWeb(href) && !known[href] {
@@ -175,7 +186,7 @@ func (e *entry) urls(links []htmltext.Link) (urls []fetcher.URL) {
 		add(e.link, display)
 	}
 	for _, l := range links {
-		add(strings.TrimSpace(l.Href), clip(l.Display, maxTitle))
+		add(absolute(base, l.Href), clip(l.Display, maxTitle))
 	}
 	return urls
 }

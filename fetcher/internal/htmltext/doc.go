@@ -1,3 +1,3 @@
-// Package htmltext turns the HTML of posts into text. Adapters whose platforms write
-// posts in HTML share it.
+// Package htmltext turns HTML into text: that of posts, whose platforms write it, and that of
+// pages. What is text, and what separates words, is the same for both.
 package htmltext
