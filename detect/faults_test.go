@@ -223,7 +223,13 @@ func TestTroubleIsReportedAndRecovers(t *testing.T) {
 		if got := reports(); len(got) != 0 {
 			t.Fatalf("reported %v: a platform that says so for some minutes may be wrong", got)
 		}
-		after(20 * time.Minute)
+		w.setBefore(nil)
+		after(10 * time.Minute)
+		if got := reports(); len(got) != 0 {
+			t.Fatalf("reported %v: the recovery from what nobody was told of", got)
+		}
+		w.setBefore(gone)
+		after(28 * time.Minute)
 		if got := reports(); len(got) != 1 || !errors.Is(got[0].Err, fetcher.ErrNotFound) || got[0].Source.ID != "m" {
 			t.Fatalf("reported %v, want it once", got)
 		}

@@ -42,6 +42,23 @@ func TestRetryAfterOfATargetIsHonoured(t *testing.T) {
 	}
 }
 
+// A Retry-After of a second in each answer does not end the back-off.
+func TestShortRetryAfterKeepsTheBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
+			return nil, &fetcher.StatusError{Code: 503, RetryAfter: time.Second}
+		})
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Hour)
+		if n := len(w.callTimes("nasa")); n < 10 || n > 30 {
+			t.Errorf("%d calls in an hour of failures, want about 20", n)
+		}
+	})
+}
+
 // No call is made in a closed window, whoever asks, and all recover.
 func TestRateLimitClosesTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -95,4 +95,9 @@ func TestLogCursorOfAnotherQuestion(t *testing.T) {
 			t.Errorf("the cursor of %s for another owner: %d %s", path, a.status, a.body)
 		}
 	}
+	first := w.do(mine, "GET", social+"/stream/logs?delivery_status=pending&page_size=1", "")
+	next := first.decode(t)["next_cursor"].(string)
+	if a := w.do(mine, "GET", social+"/stream/logs?author_username=pending&cursor="+next, ""); next == "" || a.status != 422 {
+		t.Errorf("the cursor %q for another parameter of the same value: %d %s", next, a.status, a.body)
+	}
 }

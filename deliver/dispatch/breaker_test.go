@@ -50,6 +50,7 @@ func TestBreaker(t *testing.T) {
 		{"69 of 100 failed", join(successes(31, 0), failures(69, 0))},
 		{"successes of the last minute count", join(successes(1000, 0), failures(400, s/10))},
 		{"those before do not", join(successes(1000, 0), failures(1, 61*s), failures(8, 0), opens(0, 30*s))},
+		{"nor do failures", join(failures(9, 0), successes(1, 61*s), successes(3, 0), failures(6, 0))},
 		{"after a day without any", join(failures(9, 0), failures(9, 24*time.Hour/9))},
 		{"what was under way is ignored", join(opened, failures(3, s), successes(3, s), opens(30*s, time.Minute))},
 		{"the probe fails again and again", join(opened, opens(30*s, time.Minute), opens(60*s, 2*time.Minute),

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,50 @@ func (s slowRenewals) Settle(ctx context.Context, ss ...deliver.Settlement) erro
 		<-time.After(3 * time.Second)
 	}
 	return s.Outbox.Settle(ctx, ss...)
+}
+
+// claimed counts what was claimed from an Outbox.
+type claimed struct {
+	deliver.Outbox
+	n *atomic.Int64
+}
+
+func (c claimed) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	list, err := c.Outbox.Claim(ctx, r)
+	c.n.Add(int64(len(list)))
+	return list, err
+}
+
+// Nobody can claim what waits in a lane for longer than its first claim lasts.
+func TestWaitingDeliveriesKeepTheirClaims(t *testing.T) {
+	for _, replay := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var n atomic.Int64
+			b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+				<-time.After(9 * time.Second)
+				return deliver.Result{OK: true, StatusCode: 200}
+			}, func(c *dispatch.Config) {
+				c.LaneInFlight = 1
+				c.Outbox = claimed{c.Outbox, &n}
+			})
+			if replay {
+				b.commit("a", "x", 12, false) // before there is an endpoint
+			}
+			b.endpoint("a")
+			b.run()
+			if !replay {
+				b.commit("a", "x", 12, true)
+			} else if err := b.d.StartReplay(t.Context(), deliver.Replay{ID: "r", Owner: "o", EndpointID: "a", SourceID: "a", Last: 12,
+				State: deliver.ReplayRunning, Due: time.Now(), CreatedAt: time.Now(), UpdatedAt: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+			pass(2 * time.Minute)
+			if sent := len(b.all()); sent != 12 || n.Load() != 0 {
+				t.Errorf("replay %v: %d were sent and %d claimed again, want 12 and 0", replay, sent, n.Load())
+			}
+			b.stop()
+		})
+	}
 }
 
 // An attempt that fails while claims are renewed is made again after its wait, though its

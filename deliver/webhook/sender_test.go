@@ -245,6 +245,7 @@ func testWebhookTLS(t *testing.T, own bool, sender newSender) {
 		want   string // error; "" for success
 	}{
 		{name: "a certificate that is trusted", want: ""},
+		{name: "an IPv6 address", host: "[::1]", want: ""},
 		{name: "unknown authority", client: func(c *tls.Config) { c.RootCAs = nil }, want: "tls: certificate of an unknown authority"},
 		{name: "another host", host: "example.net", want: "tls: certificate of another host"},
 		{
@@ -272,7 +273,7 @@ func testWebhookTLS(t *testing.T, own bool, sender newSender) {
 			netguard.SetNet(g, publicName, func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "tcp", server.Listener.Addr().String())
 			})
-			hook := sender(webhook.Config{}, g, server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs)
+			hook := sender(webhook.Config{AllowPrivate: true}, g, server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs)
 			defer hook.Close()
 			if tc.client != nil {
 				tc.client(hook.TLSConfig())
@@ -285,7 +286,7 @@ func testWebhookTLS(t *testing.T, own bool, sender newSender) {
 			if r.OK != (tc.want == "") || r.Error != tc.want {
 				t.Errorf("got %+v, want error %q", r, tc.want)
 			}
-			if r.OK && (sni != host || proto != "HTTP/1.1") {
+			if r.OK && (sni != strings.TrimPrefix(host, "[::1]") || proto != "HTTP/1.1") {
 				t.Errorf("server name %q by %s, want %q by HTTP/1.1", sni, proto, host)
 			}
 		})

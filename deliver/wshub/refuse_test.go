@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,19 +99,32 @@ func TestSinceBeyondTheNewest(t *testing.T) {
 }
 
 func TestAnOwnersConnectionsAreBounded(t *testing.T) {
+	var revoked atomic.Bool
 	inWorld(t, func(o *wshub.Options) {
 		o.MaxPerOwner = 2
 		o.Authenticate = func(_ context.Context, key secret.Value) (wshub.Identity, error) { // two keys of one owner
+			if revoked.Load() {
+				return wshub.Identity{}, wshub.ErrBadKey
+			}
 			return wshub.Identity{Owner: "ann", KeyID: string(key)}, nil
 		}
 	}, func(t *testing.T, w *world) {
 		first := w.openAs("one", "")
 		first.wants("connected 0")
 		w.openAs("two", "").wants("connected 0")
+		synctest.Wait()
+		before := runtime.NumGoroutine()
 		w.openAs("three", "").wantsRefusal(4003, "too many connections: the account has 2 of at most 2")
+		synctest.Wait()
+		if n := runtime.NumGoroutine() - before; n != 0 {
+			t.Errorf("the refused key leaves %d goroutines", n)
+		}
 		first.ws.CloseNow()
 		synctest.Wait()
-		w.openAs("three", "").wants("connected 0")
+		third := w.openAs("three", "")
+		third.wants("connected 0")
+		revoked.Store(true) // its key is watched, although it was refused before
+		third.wantsRefusal(4001, "key not valid any more")
 	})
 }
 

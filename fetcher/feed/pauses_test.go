@@ -100,6 +100,7 @@ func TestPauses(t *testing.T) {
 		{"bounded", "Cache-Control", "max-age=31536000", "", "12:00", time.Hour, time.Hour},
 		{"ignored", "Cache-Control", "max-age=3600", ttl, "12:00", -1, 0},
 		{"skipHours", "", "", "<skipHours><hour>13</hour><hour>14</hour></skipHours>" + ttl, "12:10", 0, 2*time.Hour + 50*time.Minute},
+		{"hour 24 is midnight", "", "", "<skipHours><hour>24</hour></skipHours>" + ttl, "23:10", 0, time.Hour + 50*time.Minute},
 		{"skipDays", "", "", "<skipDays><day>Monday</day></skipDays>", "20:00", 0, 4 * time.Hour},
 		{"all hours", "", "", "<skipDays><day>Monday</day><day>Tuesday</day><day>Wednesday</day><day>Thursday</day><day>Friday</day><day>Saturday</day><day>Sunday</day></skipDays>", "12:00", 0, 0},
 	} {

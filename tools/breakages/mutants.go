@@ -33,20 +33,18 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
+	"sync/atomic"
 )
 
 var (
 	active, _ = strconv.Atoi(os.Getenv("BREAKAGE"))
 	notes, _  = os.OpenFile(os.Getenv("BREAKAGE_REACHED"), os.O_APPEND|os.O_WRONLY, 0)
-	seen      sync.Map
+	seen      [1 << 16]atomic.Bool
 )
 
 func On(id int) bool {
-	if notes != nil {
-		if _, again := seen.LoadOrStore(id, true); !again {
-			fmt.Fprintln(notes, id)
-		}
+	if notes != nil && !seen[id].Load() && !seen[id].Swap(true) {
+		fmt.Fprintln(notes, id)
 	}
 	return id == active
 }
