@@ -32,6 +32,7 @@ var rules = []struct {
 	{"a sum of durations is not", `func Do(d time.Duration) { d += 1; Use(d + 1) }`, []string{"dropped: d += 1", "dropped: Use(d + 1)"}},
 	{"results are zeroed", `func Do(n int, err error) (int, error, bool) { if err != nil { return 0, err, true }; return n, nil, false }`,
 		[]string{"negated: err != nil", "dropped: return 0, err, true", "zeroed: err", "negated: true", "zeroed: n", "negated: false"}},
+	{"what is returned with an error is not", `func Do(n int, err error) (int, error) { return n, err }`, []string{"zeroed: err"}},
 	{"a guard's return is dropped, others are not", `func Do(n int) { if n == 1 { return } else { return } }`, []string{"negated: n == 1"}},
 	{"statements of cases and deferred ones are dropped", `func Do(c chan int) { defer Use(1); select { case n := <-c: Use(n); default: c <- 1 } }`,
 		[]string{"dropped: defer Use(1)", "dropped: Use(n)", "dropped: c <- 1"}},
@@ -39,7 +40,7 @@ var rules = []struct {
 		[]string{"dropped: Use(fmt.Errorf(\"%d\", n+1))"}},
 	{"so are capacities", `func Do(n int) { Use(make([]int, n+1, n+2), make(map[int]int, n+3), make(chan int, n+4)) }`,
 		[]string{"dropped: Use(make([]int, n+1, n+2), make(map[int]int, n+3), make(chan int, n+4))", "off by one: n+1", "off by one: n+4"}},
-	{"so are locks, timers and contexts", `func Do(m *sync.Mutex, t *time.Timer, c context.CancelFunc) { m.Lock(); defer m.Unlock(); t.Stop(); defer c() }`, nil},
+	{"so is what locks or frees", `func Do(m *sync.Mutex, t *time.Timer, c context.CancelFunc, s []error) { m.Lock(); defer m.Unlock(); t.Stop(); defer c(); clear(s) }`, nil},
 	{"so is what must be constant", `func Do(n int) (a [1 + 1]int) { const k = 1 + 2; switch n { case k + 1: Use(n) }; return }`, []string{"dropped: Use(n)"}},
 }
 

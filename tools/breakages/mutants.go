@@ -326,7 +326,12 @@ func (s *scan) results(n *ast.ReturnStmt, stack []ast.Node) {
 	if sig.Results().Len() != len(n.Results) {
 		return // the results of another call, or named ones
 	}
+	last := len(n.Results) - 1
+	fails := last > 0 && !s.info.Types[n.Results[last]].IsNil() && s.info.TypeOf(n.Results[last]).String() == "error"
 	for i, e := range n.Results {
+		if fails && i < last {
+			continue // nobody uses what comes with an error
+		}
 		tv := s.info.Types[e]
 		lit, composite := e.(*ast.CompositeLit)
 		switch {
@@ -377,13 +382,17 @@ func (s *scan) droppable(stmt ast.Stmt, stack []ast.Node) bool {
 }
 
 // does leaves out locks, which only the race detector would miss or nothing could go on
-// without, and what frees a timer or a context.
+// without, and what frees a timer, a context, or what a slice refers to.
 func (s *scan) does(call *ast.CallExpr) bool {
 	if s.tells(call) {
 		return false
 	}
 	if t := s.info.TypeOf(call.Fun); t != nil && t.String() == "context.CancelFunc" {
 		return false
+	}
+	if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "clear" {
+		_, isSlice := s.info.TypeOf(call.Args[0]).Underlying().(*types.Slice)
+		return !isSlice
 	}
 	fn, ok := s.callee(call).(*types.Func)
 	return !ok || !slices.Contains([]string{"Lock", "Unlock", "RLock", "RUnlock"}, fn.Name()) && fn.FullName() != "(*time.Timer).Stop"

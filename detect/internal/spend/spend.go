@@ -157,11 +157,7 @@ func (s *Spend) Wait() time.Duration {
 
 // left is Wait for the day last looked at.
 func (s *Spend) left() time.Duration {
-	until := s.until.Load()
-	if until == 0 {
-		return 0
-	}
-	return max(0, time.Unix(0, until).Sub(s.cfg.Now()))
+	return max(0, time.Unix(0, s.until.Load()).Sub(s.cfg.Now()))
 }
 
 // Stats hold a platform's charges, as its adapter counts them.
