@@ -105,7 +105,7 @@ func TestLifecycle(t *testing.T) {
 						t.Errorf("a %s after changes that were refused is %s", of.kind, got.status)
 					}
 				}
-				if page, err := e.Monitors().List(t.Context(), monitor.Query{Owner: owner}); err != nil || page.Total != 2 {
+				if page, err := e.Monitors().Page(t.Context(), monitor.Query{Owner: owner}); err != nil || page.Total != 2 {
 					t.Errorf("%d monitors, %v; want the two of before", page.Total, err)
 				}
 			})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/heard"
@@ -289,4 +290,33 @@ func TestRuleWithoutASearcher(t *testing.T) {
 			stop()
 		}
 	})
+}
+
+// A program that ensures its monitors and rules at each start changes nothing at the next one, also
+// with a secret that the store keeps sealed.
+func TestEnsureOverRestarts(t *testing.T) {
+	sealer, err := endpoints.NewAESSealer(endpoints.SealKey{ID: "k", Key: "a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2U="})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := memory.New(memory.Options{})
+	var first [2]string
+	for start := range 3 {
+		e := newEngine(t, streamwatch.Config{Fetcher: platformOf("nasa"), Store: store, Sealer: sealer})
+		m, err := e.Monitors().Ensure(t.Context(), monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, WebhookURL: "https://h.example.com/m", WebhookSecret: "whsec_a-secret-of-this-program"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := e.Rules().Ensure(t.Context(), rule.CreateRequest{Tag: "r", Query: "from:nasa moon", Interval: time.Minute, WebhookURL: "https://h.example.com/r"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start == 0 {
+			first = [2]string{m.ID, r.ID}
+		}
+		_, last, err := store.Ports().Records.Since(t.Context(), 0, 0)
+		if err != nil || last != 4 || m.ID != first[0] || r.ID != first[1] || (r.WebhookSecret != "") != (start == 0) {
+			t.Errorf("start %d: %d changes, %v; monitor %s, rule %s", start, last, err, m.ID, r.ID)
+		}
+	}
 }

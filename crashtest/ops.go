@@ -163,7 +163,7 @@ func (s service) createMonitor(ctx context.Context, o op) (reply, error) {
 }
 
 func (s service) named(ctx context.Context, o op) (monitor.Monitor, error) {
-	page, err := s.engine.Monitors().List(ctx, monitor.Query{Owner: o.Owner, PageSize: 100})
+	page, err := s.engine.Monitors().Page(ctx, monitor.Query{Owner: o.Owner, PageSize: 100})
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
@@ -218,7 +218,7 @@ func (s service) createRule(ctx context.Context, o op) (reply, error) {
 	id := made.ID
 	if errors.Is(err, rule.ErrDuplicate) {
 		var page rule.Page
-		page, err = s.engine.Rules().List(ctx, rule.Query{Owner: o.Owner, PageSize: 100})
+		page, err = s.engine.Rules().Page(ctx, rule.Query{Owner: o.Owner, PageSize: 100})
 		i := slices.IndexFunc(page.Rules, func(r rule.Rule) bool { return r.Tag == o.Name })
 		if i < 0 {
 			return reply{}, errors.Join(err, monitor.ErrNotFound)

@@ -118,7 +118,7 @@ type healthRecord struct {
 
 func (h *Handler) healthy(c *call) (reply, error) {
 	err := h.health.check(c.Context(), func(ctx context.Context) error {
-		if _, err := h.engine.Monitors().List(ctx, monitor.Query{PageSize: 1}); err != nil {
+		if _, err := h.engine.Monitors().Page(ctx, monitor.Query{PageSize: 1}); err != nil {
 			return err
 		}
 		return h.engine.Writable(ctx)

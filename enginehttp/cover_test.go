@@ -115,11 +115,11 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 // state shows the owner's monitors and rules.
 func (w *world) state() string {
 	w.Helper()
-	ms, err := w.engine.Monitors().List(w.Context(), monitor.Query{Owner: mine})
+	ms, err := w.engine.Monitors().Page(w.Context(), monitor.Query{Owner: mine})
 	if err != nil {
 		w.Fatal(err)
 	}
-	rs, err := w.engine.Rules().List(w.Context(), rule.Query{Owner: mine})
+	rs, err := w.engine.Rules().Page(w.Context(), rule.Query{Owner: mine})
 	if err != nil {
 		w.Fatal(err)
 	}

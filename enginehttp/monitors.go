@@ -18,7 +18,7 @@ func (h *Handler) monitorAPI() sourceAPI[monitor.Monitor] {
 	return sourceAPI[monitor.Monitor]{
 		id: "monitor_id", list: "monitors", get: monitors.Get, remove: monitors.DeleteVersion, create: h.createMonitor, update: h.updateMonitor,
 		page: func(ctx context.Context, owner, status string, page, size int) ([]monitor.Monitor, int, error) {
-			got, err := monitors.List(ctx, monitor.Query{Owner: owner, Status: monitor.Status(status), Page: page, PageSize: size})
+			got, err := monitors.Page(ctx, monitor.Query{Owner: owner, Status: monitor.Status(status), Page: page, PageSize: size})
 			return got.Monitors, got.Total, err
 		},
 		version: func(m *monitor.Monitor) int64 { return m.Version },

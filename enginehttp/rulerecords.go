@@ -20,7 +20,7 @@ func (h ruleAPI) records() sourceAPI[rule.Rule] {
 	return sourceAPI[rule.Rule]{
 		id: "rule_id", list: "rules", get: rules.Get, remove: rules.DeleteVersion, create: h.createRule, update: h.updateRule,
 		page: func(ctx context.Context, owner, status string, page, size int) ([]rule.Rule, int, error) {
-			got, err := rules.List(ctx, rule.Query{Owner: owner, Status: rule.Status(status), Page: page, PageSize: size})
+			got, err := rules.Page(ctx, rule.Query{Owner: owner, Status: rule.Status(status), Page: page, PageSize: size})
 			return got.Rules, got.Total, err
 		},
 		charged: h.charged,

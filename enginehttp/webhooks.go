@@ -139,7 +139,7 @@ func (h webhookAPI) sourceNames(ctx context.Context, owner string, list []delive
 
 func (h webhookAPI) allNames(ctx context.Context, owner string, names map[string]string) error {
 	for page := 1; ; page++ {
-		got, err := h.engine.Monitors().List(ctx, monitor.Query{Owner: owner, Page: page, PageSize: 100})
+		got, err := h.engine.Monitors().Page(ctx, monitor.Query{Owner: owner, Page: page, PageSize: 100})
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (h webhookAPI) allNames(ctx context.Context, owner string, names map[string
 		}
 	}
 	for page := 1; ; page++ {
-		got, err := h.engine.Rules().List(ctx, rule.Query{Owner: owner, Page: page, PageSize: 100})
+		got, err := h.engine.Rules().Page(ctx, rule.Query{Owner: owner, Page: page, PageSize: 100})
 		if err != nil {
 			return err
 		}

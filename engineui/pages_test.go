@@ -151,7 +151,7 @@ func TestEventOfAnotherSender(t *testing.T) {
 		w := newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {
 			cfg.Deliver.Senders = map[string]deliver.Sender{"desk": accepts{}}
 		})
-		list, err := w.engine.Monitors().List(t.Context(), monitor.Query{Owner: "acme"})
+		list, err := w.engine.Monitors().Page(t.Context(), monitor.Query{Owner: "acme"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func (c *Console) rules(v *view) (any, error) {
 	if d.Page, err = v.number("page", 1, 1, 1_000_000); err != nil {
 		return nil, err
 	}
-	page, err := c.engine.Rules().List(v.Context(), rule.Query{Owner: v.Owner, Page: d.Page, PageSize: rulesShown})
+	page, err := c.engine.Rules().Page(v.Context(), rule.Query{Owner: v.Owner, Page: d.Page, PageSize: rulesShown})
 	if err != nil {
 		return nil, err
 	}

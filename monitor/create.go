@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/secret"
@@ -30,14 +31,52 @@ type Created struct {
 // Create creates a monitor and starts to watch its accounts for posts published from now
 // on. After an error the monitor does not exist.
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) {
-	if err := m.checkInterval(r.PollInterval); err != nil {
-		return Created{}, err
-	}
-	accounts, err := m.accounts(r.Usernames, nil, time.Time{})
+	mon, err := m.requested(r)
 	if err != nil {
 		return Created{}, err
 	}
-	mon, generated, err := m.base.Create(ctx, Monitor{Owner: r.Owner, Name: r.Name, Accounts: accounts, FilterTypes: r.FilterTypes,
-		PollInterval: r.PollInterval, Weight: r.Weight, WebhookURL: r.WebhookURL}, r.WebhookSecret)
+	mon, generated, err := m.base.Create(ctx, mon, r.WebhookSecret)
 	return Created{m.effective(mon), generated}, err
+}
+
+// Ensure creates the monitor, or makes the owner's monitor of this Name equal to the request, which
+// a program may call at each start and in several processes. A zero field means what it means for
+// Create, except that without a WebhookSecret the endpoint keeps its own. Accounts that stay keep
+// their Since, and a paused monitor stays paused. A monitor that is equal already is not stored
+// again and costs nothing. Errors are those of Create and Update.
+func (m *Manager) Ensure(ctx context.Context, r CreateRequest) (Created, error) {
+	want, err := m.requested(r)
+	if err != nil {
+		return Created{}, err
+	}
+	mon, generated, err := m.base.Ensure(ctx, want, r.Name, r.WebhookSecret, func(mon *Monitor, now time.Time) error {
+		if !sameMembers(mon.Accounts, want.Accounts, func(a Account) string { return m.key(a.Username) }) {
+			mon.Accounts, err = m.accounts(r.Usernames, mon.Accounts, now)
+		}
+		if !sameMembers(mon.FilterTypes, want.FilterTypes, func(f FilterType) FilterType { return f }) {
+			mon.FilterTypes = want.FilterTypes
+		}
+		mon.PollInterval, mon.Weight = want.PollInterval, want.Weight
+		return err
+	})
+	return Created{m.effective(mon), generated}, err
+}
+
+// requested returns the monitor of a request.
+func (m *Manager) requested(r CreateRequest) (Monitor, error) {
+	if err := m.checkInterval(r.PollInterval); err != nil {
+		return Monitor{}, err
+	}
+	accounts, err := m.accounts(r.Usernames, nil, time.Time{})
+	return Monitor{Owner: r.Owner, Name: r.Name, Accounts: accounts, FilterTypes: r.FilterTypes,
+		PollInterval: r.PollInterval, Weight: r.Weight, WebhookURL: r.WebhookURL}, err
+}
+
+// sameMembers reports whether two lists have the same members, in whatever order.
+func sameMembers[T any, K comparable](a, b []T, key func(T) K) bool {
+	in := map[K]bool{}
+	for _, v := range a {
+		in[key(v)] = true
+	}
+	return len(a) == len(b) && !slices.ContainsFunc(b, func(v T) bool { return !in[key(v)] })
 }

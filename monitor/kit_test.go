@@ -63,6 +63,8 @@ func (webhooks) Change(_ context.Context, ep record.Record, url string, _ secret
 	return ep, nil
 }
 
+func (webhooks) Has(context.Context, record.Record, secret.Value) (bool, error) { return true, nil }
+
 func (webhooks) Error(err error) error { return fmt.Errorf("endpoint: %w", err) }
 
 // newDesk returns a desk over an empty store. change may be nil.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -121,9 +122,22 @@ func (m *Manager) effective(mon Monitor) Monitor {
 	return mon
 }
 
-// List returns a page of an owner's monitors, oldest first.
-func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
-	list, total, err := m.base.List(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
+// List yields all monitors of the query's Owner and Status, oldest first, and reads 100 at a time.
+// A monitor that matches the whole time comes exactly once, even if the loop deletes some. After an
+// error, such as that of an ended context, nothing comes.
+func (m *Manager) List(ctx context.Context, q Query) iter.Seq2[Monitor, error] {
+	return func(yield func(Monitor, error) bool) {
+		for mon, err := range m.base.List(ctx, q.Owner, control.Status(q.Status)) {
+			if !yield(m.effective(mon), err) {
+				return
+			}
+		}
+	}
+}
+
+// Page returns a page of an owner's monitors, oldest first.
+func (m *Manager) Page(ctx context.Context, q Query) (Page, error) {
+	list, total, err := m.base.Page(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
 	if err != nil {
 		return Page{}, err
 	}

@@ -104,7 +104,7 @@ func TestRefusedFields(t *testing.T) {
 			check(fmt.Sprintf("update %+v", tt.update), err)
 		}
 	}
-	if p, err := d.List(t.Context(), monitor.Query{Owner: "acme"}); err != nil || p.Total != 1 || p.Monitors[0].Version != 1 {
+	if p, err := d.Page(t.Context(), monitor.Query{Owner: "acme"}); err != nil || p.Total != 1 || p.Monitors[0].Version != 1 {
 		t.Errorf("the refused requests left %+v, %v", p, err)
 	}
 }
@@ -359,7 +359,7 @@ func TestIntervalThatWasNotAskedFor(t *testing.T) {
 				return u.Monitor, err
 			},
 			"listed": func() (monitor.Monitor, error) {
-				p, err := d.List(t.Context(), monitor.Query{Owner: "acme"})
+				p, err := d.Page(t.Context(), monitor.Query{Owner: "acme"})
 				return p.Monitors[0], err
 			},
 			"each": func() (got monitor.Monitor, err error) {
@@ -381,6 +381,70 @@ func TestIntervalThatWasNotAskedFor(t *testing.T) {
 		}
 		if m, err := d.Pause(t.Context(), "acme", fast.ID); err != nil || m.PollInterval != time.Second {
 			t.Errorf("a stored interval: %s, %v", m.PollInterval, err)
+		}
+	}
+}
+
+// Ensure compares what a request can say, in whatever order and spelling.
+func TestEnsure(t *testing.T) {
+	d := newDesk(t, nil)
+	first, err := d.Ensure(t.Context(), valid())
+	if err != nil || first.Version != 1 || first.WebhookSecret != "whsec_generated" || len(d.tracked) != 1 {
+		t.Fatalf("Ensure: %+v, %v; want a new monitor", first, err)
+	}
+	version := int64(1)
+	for _, row := range []struct {
+		name    string
+		change  func(*monitor.CreateRequest)
+		changes bool
+	}{
+		{"equal", func(*monitor.CreateRequest) {}, false},
+		{"accounts in another order and spelling", func(r *monitor.CreateRequest) { r.Usernames = []string{"ESA", "nasa"} }, false},
+		{"an account more", func(r *monitor.CreateRequest) { r.Usernames = append(r.Usernames, "jaxa") }, true},
+		{"an account less", func(*monitor.CreateRequest) {}, true},
+		{"kinds", func(r *monitor.CreateRequest) { r.FilterTypes = []monitor.FilterType{monitor.Reply, monitor.Quote} }, true},
+		{"kinds in another order", func(r *monitor.CreateRequest) { r.FilterTypes = []monitor.FilterType{monitor.Quote, monitor.Reply} }, false},
+		{"all kinds", func(*monitor.CreateRequest) {}, true},
+		{"an interval", func(r *monitor.CreateRequest) { r.PollInterval = time.Hour }, true},
+		{"the default interval", func(*monitor.CreateRequest) {}, true},
+		{"a weight", func(r *monitor.CreateRequest) { r.Weight = 2 }, true},
+		{"no webhook", func(r *monitor.CreateRequest) { r.Weight, r.WebhookURL = 2, "" }, true},
+	} {
+		r := valid()
+		row.change(&r)
+		got, err := d.Ensure(t.Context(), r)
+		if row.changes {
+			version++
+		}
+		if err != nil || got.ID != first.ID || got.Version != version || got.PollInterval != max(r.PollInterval, time.Minute) || got.Weight != r.Weight || got.WebhookURL != r.WebhookURL {
+			t.Errorf("%s: %+v, %v; want version %d", row.name, got, err, version)
+		}
+		for _, a := range got.Accounts[:2] {
+			if a.Since != first.CreatedAt {
+				t.Errorf("%s: Since of %s is %v, want that of the creation", row.name, a.Username, a.Since)
+			}
+		}
+	}
+	for _, bad := range []func(*monitor.CreateRequest){
+		func(r *monitor.CreateRequest) { r.Name = "" },
+		func(r *monitor.CreateRequest) { r.Usernames = nil },
+		func(r *monitor.CreateRequest) { r.PollInterval = 1 },
+		func(r *monitor.CreateRequest) { r.FilterTypes = []monitor.FilterType{"likes"} },
+		func(r *monitor.CreateRequest) { r.WebhookURL = "ftp://h.example.com/" },
+	} {
+		r := valid()
+		bad(&r)
+		var field *monitor.FieldError
+		if _, err := d.Ensure(t.Context(), r); !errors.As(err, &field) {
+			t.Errorf("%+v: %v, want a *FieldError", r, err)
+		}
+	}
+	if got, err := d.Get(t.Context(), "acme", first.ID); err != nil || got.Version != version {
+		t.Errorf("after requests that were refused: %+v, %v", got, err)
+	}
+	for mon, err := range d.List(t.Context(), monitor.Query{Owner: "acme"}) {
+		if err != nil || mon.ID != first.ID || mon.PollInterval != time.Minute {
+			t.Errorf("List: %+v, %v; want the only monitor, with its interval", mon, err)
 		}
 	}
 }

@@ -90,6 +90,7 @@ type Query struct {
 	Owner  string
 	Kind   Kind
 	Parent Key    // zero for any
+	Name   string // "" for any; with a name, the zero Parent means none
 	Status string // "" for any
 	Offset int
 	Limit  int // 0 asks for the total alone

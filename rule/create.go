@@ -2,8 +2,10 @@ package rule
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -31,13 +33,48 @@ type Created struct {
 // Create creates a rule and starts to poll it. The rule finds posts published from now
 // on. After an error the rule does not exist.
 func (m *Manager) Create(ctx context.Context, q CreateRequest) (Created, error) {
-	r := Rule{Owner: q.Owner, Tag: q.Tag, Query: q.Query, Platform: q.Platform, Interval: q.Interval, Schedule: q.Schedule, MaxResults: q.MaxResults, WebhookURL: q.WebhookURL}
-	if r.MaxResults == 0 {
-		r.MaxResults = DefaultResults
-	}
-	if err := m.checkPace(&r); err != nil {
+	r, err := m.requested(q)
+	if err != nil {
 		return Created{}, err
 	}
 	r, generated, err := m.base.Create(ctx, r, q.WebhookSecret)
 	return Created{r, generated}, err
+}
+
+// Ensure creates the rule, or makes the owner's rule of this Tag equal to the request, which a
+// program may call at each start and in several processes. A zero field means what it means for
+// Create, except that without a WebhookSecret the endpoint keeps its own. The Platform of a rule
+// cannot change. With another query the rule finds posts published from now on. A paused rule stays
+// paused. A rule that is equal already is not stored again. Errors are those of Create and Update.
+func (m *Manager) Ensure(ctx context.Context, q CreateRequest) (Created, error) {
+	want, err := m.requested(q)
+	if err != nil {
+		return Created{}, err
+	}
+	platform := func(name string) string {
+		if name == "" && len(m.cfg.Platforms) > 0 {
+			return m.cfg.Platforms[0]
+		}
+		return name
+	}
+	r, generated, err := m.base.Ensure(ctx, want, q.Tag, q.WebhookSecret, func(r *Rule, now time.Time) error {
+		if platform(r.Platform) != platform(q.Platform) {
+			return invalid.Field("rule", "platform", q.Platform, fmt.Sprintf("%q, which the rule has: delete it first", platform(r.Platform)))
+		}
+		if r.Query != want.Query {
+			r.Query, r.Since = want.Query, now
+		}
+		r.Interval, r.Schedule, r.MaxResults = want.Interval, want.Schedule, want.MaxResults
+		return nil
+	})
+	return Created{r, generated}, err
+}
+
+// requested returns the rule of a request.
+func (m *Manager) requested(q CreateRequest) (Rule, error) {
+	r := Rule{Owner: q.Owner, Tag: q.Tag, Query: q.Query, Platform: q.Platform, Interval: q.Interval, Schedule: q.Schedule, MaxResults: q.MaxResults, WebhookURL: q.WebhookURL}
+	if r.MaxResults == 0 {
+		r.MaxResults = DefaultResults
+	}
+	return r, m.checkPace(&r)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -108,9 +109,16 @@ func (m *Manager) Get(ctx context.Context, owner, id string) (Rule, error) {
 	return m.base.Get(ctx, owner, id, 0)
 }
 
-// List returns a page of an owner's rules, oldest first.
-func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
-	list, total, err := m.base.List(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
+// List yields all rules of the query's Owner and Status, oldest first, and reads 100 at a time. A
+// rule that matches the whole time comes exactly once, even if the loop deletes some. After an
+// error, such as that of an ended context, nothing comes.
+func (m *Manager) List(ctx context.Context, q Query) iter.Seq2[Rule, error] {
+	return m.base.List(ctx, q.Owner, control.Status(q.Status))
+}
+
+// Page returns a page of an owner's rules, oldest first.
+func (m *Manager) Page(ctx context.Context, q Query) (Page, error) {
+	list, total, err := m.base.Page(ctx, q.Owner, control.Status(q.Status), &q.Page, &q.PageSize)
 	if err != nil {
 		return Page{}, err
 	}

@@ -79,7 +79,7 @@ func TestCreateValidates(t *testing.T) {
 		if q.Query == "(moon" && !errors.As(err, &se) {
 			t.Errorf("error %v, want it to wrap a *query.SyntaxError", err)
 		}
-		if p, err := d.List(t.Context(), rule.Query{Owner: "acme"}); err != nil || (p.Total > 0) != (tt.field == "") {
+		if p, err := d.Page(t.Context(), rule.Query{Owner: "acme"}); err != nil || (p.Total > 0) != (tt.field == "") {
 			t.Errorf("%+v: %d rules, %v", q, p.Total, err)
 		}
 	}
@@ -223,7 +223,7 @@ func TestList(t *testing.T) {
 		{q: rule.Query{PageSize: 101}, field: "page_size"},
 		{q: rule.Query{Status: "gone"}, field: "status"},
 	} {
-		p, err := d.List(t.Context(), tt.q)
+		p, err := d.Page(t.Context(), tt.q)
 		var fe *rule.FieldError
 		if tt.field != "" {
 			if !errors.As(err, &fe) || fe.Field != tt.field {
@@ -320,6 +320,68 @@ func TestManagerConfig(t *testing.T) {
 		change(&cfg)
 		if _, err := rule.NewManager(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that names %s", err, want)
+		}
+	}
+}
+
+// Ensure compares what a request can say.
+func TestEnsure(t *testing.T) {
+	d := newDesk(t, nil)
+	first, err := d.Ensure(t.Context(), valid())
+	if err != nil || first.Version != 1 || first.WebhookSecret != "whsec_generated" {
+		t.Fatalf("Ensure: %+v, %v; want a new rule", first, err)
+	}
+	version, since := int64(1), first.Since
+	for _, row := range []struct {
+		name    string
+		change  func(*rule.CreateRequest)
+		changes bool
+	}{
+		{"equal", func(*rule.CreateRequest) {}, false},
+		{"the first platform by name", func(q *rule.CreateRequest) { q.Platform = "x" }, false},
+		{"the default of results", func(q *rule.CreateRequest) { q.MaxResults = rule.DefaultResults }, false},
+		{"more results", func(q *rule.CreateRequest) { q.MaxResults = 100 }, true},
+		{"a schedule", func(q *rule.CreateRequest) { q.Interval, q.Schedule = 0, "0 * * * *" }, true},
+		{"an interval", func(*rule.CreateRequest) {}, true},
+		{"another query", func(q *rule.CreateRequest) { q.Query = "mars" }, true},
+		{"no webhook", func(q *rule.CreateRequest) { q.Query, q.WebhookURL = "mars", "" }, true},
+	} {
+		q := valid()
+		row.change(&q)
+		got, err := d.Ensure(t.Context(), q)
+		if row.changes {
+			version++
+		}
+		if err != nil || got.ID != first.ID || got.Version != version || got.Query != q.Query || got.Schedule != q.Schedule || got.WebhookURL != q.WebhookURL {
+			t.Errorf("%s: %+v, %v; want version %d", row.name, got, err, version)
+		}
+		if row.name == "another query" {
+			if !got.Since.After(since) {
+				t.Errorf("%s: Since is %v, want a later time", row.name, got.Since)
+			}
+			since = got.Since
+		}
+		if got.Since != since {
+			t.Errorf("%s: Since is %v, want %v", row.name, got.Since, since)
+		}
+	}
+	var field *rule.FieldError
+	for _, bad := range []func(*rule.CreateRequest){
+		func(q *rule.CreateRequest) { q.Tag = "" },
+		func(q *rule.CreateRequest) { q.Query = "(" },
+		func(q *rule.CreateRequest) { q.Interval = 0 },
+		func(q *rule.CreateRequest) { q.Platform = "y" },
+		func(q *rule.CreateRequest) { q.MaxResults = 101 },
+	} {
+		q := valid()
+		bad(&q)
+		if _, err := d.Ensure(t.Context(), q); !errors.As(err, &field) {
+			t.Errorf("%+v: %v, want a *FieldError", q, err)
+		}
+	}
+	for r, err := range d.List(t.Context(), rule.Query{Owner: "acme", Status: rule.Active}) {
+		if err != nil || r.ID != first.ID || r.Version != version {
+			t.Errorf("List: %+v, %v; want the only rule, as it was", r, err)
 		}
 	}
 }

@@ -104,8 +104,8 @@ func (r *Rule) Validate() error {
 type Query struct {
 	Owner    string
 	Status   Status // "" for all
-	Page     int    // from 1; 0 means 1; empty beyond the last
-	PageSize int    // 1 to 100; 0 means 20
+	Page     int    // for Manager.Page: from 1; 0 means 1; empty beyond the last
+	PageSize int    // for Manager.Page: 1 to 100; 0 means 20
 }
 
 // Page is one page of rules, in order of creation, with the number of rules on all pages.

@@ -44,7 +44,7 @@ func embed(o contestantOrder, gather time.Duration) (stop func() error, err erro
 	if err != nil {
 		return nil, err
 	}
-	had, err := engine.Monitors().List(ctx, monitor.Query{})
+	had, err := engine.Monitors().Page(ctx, monitor.Query{})
 	if err != nil {
 		return nil, err
 	}

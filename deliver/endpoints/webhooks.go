@@ -43,5 +43,14 @@ func (w webhooks) Change(ctx context.Context, ep record.Record, url string, key 
 	return w.cfg.Store.encode(ctx, e)
 }
 
+// Has implements control.Webhooks.
+func (w webhooks) Has(ctx context.Context, ep record.Record, key deliver.Secret) (bool, error) {
+	e, err := w.cfg.Store.decode(ctx, ep)
+	if err == nil {
+		err = e.CheckOpen()
+	}
+	return err == nil && e.Secret == key, err
+}
+
 // Error implements control.Webhooks.
 func (w webhooks) Error(err error) error { return named(err) }

@@ -69,7 +69,8 @@ func (rs records) Find(ctx context.Context, k record.Kind, lookup string) (recor
 func (rs records) List(ctx context.Context, q record.Query) (list []record.Record, total int, err error) {
 	err = rs.s.view(ctx, func(st *state, _ time.Time) {
 		list = st.match(func(r *record.Record) bool {
-			return r.Owner == q.Owner && r.Kind == q.Kind && (q.Parent.IsZero() || r.Parent == q.Parent) && (q.Status == "" || r.Status == q.Status)
+			return r.Owner == q.Owner && r.Kind == q.Kind && (q.Parent.IsZero() || r.Parent == q.Parent) && (q.Status == "" || r.Status == q.Status) &&
+				(q.Name == "" || r.Name == q.Name && r.Parent == q.Parent)
 		})
 	})
 	total = len(list)

@@ -3,7 +3,9 @@ package control
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strings"
+	"time"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/record"
@@ -59,6 +61,38 @@ func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, s
 		m.cfg.Logger.Error("cannot start a new record: trying again", string(m.kind.Kind), *h.ID, "error", err)
 	}
 	return r, generated, nil
+}
+
+// Ensure creates r if its owner has no record of the name. Otherwise it updates that record: change
+// sets the fields that only its kind has, as in Update. The status stays. It stores nothing if the
+// record and its endpoint are already so. A key of "" keeps the endpoint's secret.
+func (m *Manager[R, P]) Ensure(ctx context.Context, r R, name string, key secret.Value, change func(r *R, now time.Time) error) (R, secret.Value, error) {
+	h := m.kind.Head(&r)
+	q := Request{WebhookURL: h.WebhookURL, ensure: true}
+	if key != "" {
+		q.WebhookSecret = &key
+	}
+	for tries := 1; ; tries++ {
+		var stored []record.Record
+		var err error
+		if name != "" { // Create refuses ""
+			stored, _, err = m.cfg.Records.List(ctx, record.Query{Owner: *h.Owner, Kind: m.kind.Kind, Name: name, Limit: 1})
+		}
+		var is R
+		var generated secret.Value
+		switch {
+		case err != nil:
+			return is, "", m.named(err, nil)
+		case len(stored) == 0:
+			is, generated, err = m.Create(ctx, r, key)
+		default:
+			is, generated, err = m.Update(ctx, *h.Owner, stored[0].ID, q, change)
+		}
+		raced := len(stored) == 0 && errors.Is(err, m.kind.ErrDuplicate) || len(stored) > 0 && errors.Is(err, m.kind.ErrNotFound)
+		if !raced || tries == updateTries {
+			return is, generated, err
+		}
+	}
 }
 
 // check validates all fields of a record and the signing secret key ("" for none).

@@ -150,7 +150,7 @@ func (d *desk) Untrack(_ context.Context, id string) error {
 	return nil
 }
 
-// Check implements control.Webhooks, as do New, Change and Error.
+// Check implements control.Webhooks, as do New, Change, Has and Error.
 func (d *desk) Check(url string, key secret.Value) error {
 	if !strings.HasPrefix(url, "https://") {
 		return invalid.Field("item", "webhook_url", url, "https")
@@ -175,6 +175,10 @@ func (d *desk) Change(_ context.Context, ep record.Record, url string, key secre
 		ep.Data = []byte(key)
 	}
 	return ep, d.applyErr
+}
+
+func (d *desk) Has(_ context.Context, ep record.Record, key secret.Value) (bool, error) {
+	return string(ep.Data) == string(key), d.applyErr
 }
 
 func (d *desk) Error(err error) error { return fmt.Errorf("endpoint: %w", err) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -80,9 +81,49 @@ func (m *Manager[R, P]) Get(ctx context.Context, owner, id string, version int64
 	return m.kind.Decode(stored)
 }
 
-// List returns a page of an owner's records, oldest first, and the number of all. A page or size
+// List yields an owner's records, oldest first, and reads them by pages of 100. A status of ""
+// selects all. A record that matches the whole time comes exactly once, even if the loop or others
+// delete some. After an error, such as that of an ended context, nothing comes.
+func (m *Manager[R, P]) List(ctx context.Context, owner string, status Status) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		const size = 100
+		var none R
+		seen := map[string]bool{}
+		for offset := 0; ; {
+			list, _, err := m.page(ctx, owner, status, offset, size)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			if offset > 0 && (len(list) == 0 || !seen[*m.kind.Head(&list[0]).ID]) { // a deletion has moved the others
+				offset = max(0, offset-size)
+				continue
+			}
+			for i := range list {
+				id := *m.kind.Head(&list[i]).ID
+				if seen[id] {
+					continue
+				}
+				seen[id] = true
+				if err := ctx.Err(); err != nil {
+					yield(none, err)
+					return
+				}
+				if !yield(list[i], nil) {
+					return
+				}
+			}
+			if len(list) < size {
+				return
+			}
+			offset += size - 1 // the last one again, to see whether the next page follows it
+		}
+	}
+}
+
+// Page returns a page of an owner's records, oldest first, and the number of all. A page or size
 // of 0 is replaced by its default. A status of "" selects all records.
-func (m *Manager[R, P]) List(ctx context.Context, owner string, status Status, page, size *int) ([]R, int, error) {
+func (m *Manager[R, P]) Page(ctx context.Context, owner string, status Status, page, size *int) ([]R, int, error) {
 	if *page == 0 {
 		*page = 1
 	}
@@ -94,11 +135,15 @@ func (m *Manager[R, P]) List(ctx context.Context, owner string, status Status, p
 		return nil, 0, m.refuse("page", fmt.Sprint(*page), "at least 1")
 	case *size < 1 || *size > 100:
 		return nil, 0, m.refuse("page_size", fmt.Sprint(*size), "1 to 100")
-	case status != "" && status != Active && status != Paused:
+	}
+	return m.page(ctx, owner, status, min(*page-1, 1<<24)**size, *size)
+}
+
+func (m *Manager[R, P]) page(ctx context.Context, owner string, status Status, offset, size int) ([]R, int, error) {
+	if status != "" && status != Active && status != Paused {
 		return nil, 0, m.refuse("status", string(status), `"active" or "paused"`)
 	}
-	stored, total, err := m.cfg.Records.List(ctx, record.Query{Owner: owner, Kind: m.kind.Kind, Status: string(status),
-		Offset: min(*page-1, 1<<24) * *size, Limit: *size})
+	stored, total, err := m.cfg.Records.List(ctx, record.Query{Owner: owner, Kind: m.kind.Kind, Status: string(status), Offset: offset, Limit: size})
 	if err != nil {
 		return nil, 0, err
 	}

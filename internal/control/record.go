@@ -87,6 +87,8 @@ type Webhooks interface {
 	// Change returns the record of an endpoint with another URL and, unless key is "", another
 	// secret.
 	Change(ctx context.Context, ep record.Record, url string, key secret.Value) (record.Record, error)
+	// Has reports whether key is the secret of an endpoint.
+	Has(ctx context.Context, ep record.Record, key secret.Value) (bool, error)
 	// Error returns the error to show for one that Apply returned about an endpoint.
 	Error(err error) error
 }

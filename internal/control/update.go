@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ type Request struct {
 	WebhookSecret *secret.Value
 	Status        *Status
 	Version       int64 // the version that the record must have; 0 for any
+
+	ensure bool // store nothing if the record and its endpoint are as the request wants them
 }
 
 // updateTries is the number of tries of a change if others change the record or its endpoint at the
@@ -129,6 +132,9 @@ func (m *Manager[R, P]) editOnce(ctx context.Context, old R, q Request,
 	if err == nil && !ok {
 		err = errUnchanged
 	}
+	if err == nil && q.ensure {
+		q, err = m.missing(ctx, old, r, q)
+	}
 	if err != nil {
 		return r, "", err
 	}
@@ -155,6 +161,40 @@ func (m *Manager[R, P]) editOnce(ctx context.Context, old R, q Request,
 	}
 	*h.Version++
 	return r, generated, nil
+}
+
+// missing returns the request without the values that the endpoint has already, or errUnchanged if
+// the record has all of its values, too.
+func (m *Manager[R, P]) missing(ctx context.Context, old, r R, q Request) (Request, error) {
+	was, h := m.kind.Head(&old), m.kind.Head(&r)
+	if *was.WebhookURL == *h.WebhookURL {
+		q.WebhookURL = nil
+		if key := q.key(); key != "" {
+			ep, err := m.cfg.Records.Get(ctx, *h.Owner, record.Key{Kind: record.Endpoint, ID: *h.WebhookID})
+			if errors.Is(err, record.ErrNotFound) {
+				return q, m.kind.ErrConflict
+			}
+			has := false
+			if err == nil {
+				has, err = m.cfg.Webhooks.Has(ctx, ep, key)
+			}
+			if err != nil {
+				return q, err
+			}
+			if has {
+				q.WebhookSecret = nil
+			}
+		}
+	}
+	before, err := m.kind.Encode(old)
+	if err != nil {
+		return q, err
+	}
+	after, err := m.kind.Encode(r)
+	if err == nil && q.WebhookURL == nil && q.WebhookSecret == nil && bytes.Equal(before.Data, after.Data) {
+		err = errUnchanged
+	}
+	return q, err
 }
 
 // webhook adds the change of the endpoint to a change whose webhook_url or secret is given. made

@@ -98,6 +98,12 @@ func (rs recordStore) List(ctx context.Context, q record.Query) ([]record.Record
 	if !q.Parent.IsZero() {
 		rows = rs.s.records.children[q.Parent]
 	}
+	if q.Name != "" {
+		rows = nil
+		if r := rs.s.records.unique[uniqueKey{owner: q.Owner, kind: q.Kind, parent: q.Parent, name: q.Name}]; r != nil {
+			rows = []*recordRow{r}
+		}
+	}
 	list := make([]record.Record, 0, max(0, min(q.Limit, len(rows)-q.Offset)))
 	total, size := 0, 0
 	for _, r := range rows {

@@ -89,6 +89,9 @@ func (rs recordStore) one(out []any, err error) (record.Record, error) {
 }
 
 func (rs recordStore) List(ctx context.Context, q record.Query) ([]record.Record, int, error) {
+	if q.Name != "" {
+		return rs.named(ctx, q)
+	}
 	// Lua counts exactly up to more than that.
 	from, size := min(max(q.Offset, 0), math.MaxInt32), min(max(q.Limit, 0), math.MaxInt32)
 	out, err := rs.s.run(ctx, "record_list", group(q.Owner, q.Kind, q.Parent, q.Status), from, size)
@@ -101,6 +104,20 @@ func (rs recordStore) List(ctx context.Context, q record.Query) ([]record.Record
 	}
 	recs, err := decodeRecords(out[1:])
 	return recs, int(total), err
+}
+
+// named is List for a query with a Name, which at most one record has.
+func (rs recordStore) named(ctx context.Context, q record.Query) ([]record.Record, int, error) {
+	r, err := rs.one(rs.s.run(ctx, "record_get", "n"+escaped(q.Owner)+fieldText(string(q.Kind))+fieldText(keyText(q.Parent))+q.Name, ""))
+	switch {
+	case errors.Is(err, record.ErrNotFound), err == nil && q.Status != "" && q.Status != r.Status:
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, err
+	case q.Offset > 0 || q.Limit <= 0:
+		return nil, 1, nil
+	}
+	return []record.Record{r}, 1, nil
 }
 
 // scanChunk is the number of records that Scan reads at a time.

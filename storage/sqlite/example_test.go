@@ -47,7 +47,7 @@ func once(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	page, err := engine.Monitors().List(ctx, monitor.Query{Owner: "acme"})
+	page, err := engine.Monitors().Page(ctx, monitor.Query{Owner: "acme"})
 	if err != nil {
 		return err
 	}

@@ -90,14 +90,17 @@ func matching(q *record.Query) (where string, args []any) {
 	if !q.Parent.IsZero() {
 		where, args = where+` AND `+ofParent, append(args, string(q.Parent.Kind), q.Parent.ID)
 	}
+	if q.Name != "" {
+		where, args = where+` AND name = ? AND parent_kind = ? AND parent = ?`, append(args, q.Name, string(q.Parent.Kind), q.Parent.ID)
+	}
 	return where, args
 }
 
 // sumRecords adds up a measure of the records of a query. It reads only the children of a parent,
-// which are few; other sums are in a table.
+// which are few, or the record of a name; other sums are in a table.
 func sumRecords(a querier, of record.Measure, q *record.Query) (sum int64, err error) {
 	column, table := []string{"count", "size", "price"}[of], `record_sums`
-	if !q.Parent.IsZero() {
+	if !q.Parent.IsZero() || q.Name != "" {
 		column, table = []string{"1", "size", "price"}[of], `records`
 	}
 	where, args := matching(q)

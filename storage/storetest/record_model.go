@@ -125,7 +125,8 @@ func sumOf(recs map[record.Key]modelRecord, l record.Limit) (sum int64) {
 func (m *recordModel) list(q record.Query) (list []record.Record, total int) {
 	var all []modelRecord
 	for _, r := range m.recs {
-		if r.Owner == q.Owner && r.Kind == q.Kind && (q.Parent.IsZero() || q.Parent == r.Parent) && (q.Status == "" || q.Status == r.Status) {
+		if r.Owner == q.Owner && r.Kind == q.Kind && (q.Parent.IsZero() || q.Parent == r.Parent) && (q.Status == "" || q.Status == r.Status) &&
+			(q.Name == "" || q.Name == r.Name && q.Parent == r.Parent) {
 			all = append(all, r)
 		}
 	}
@@ -271,7 +272,8 @@ func (t *storeTest) likeModel(x *recordMix) {
 	t.Helper()
 	for _, owner := range mixOwners {
 		for _, kind := range recordKinds {
-			for _, q := range []record.Query{{Limit: 100}, {Status: "active", Limit: 100}, {Offset: x.IntN(4), Limit: 1 + x.IntN(3)}, {Parent: x.parent(), Limit: 2}} {
+			for _, q := range []record.Query{{Limit: 100}, {Status: "active", Limit: 100}, {Offset: x.IntN(4), Limit: 1 + x.IntN(3)}, {Parent: x.parent(), Limit: 2},
+				{Name: "a", Limit: 9}, {Name: "b", Status: "active"}, {Name: "c", Limit: 9, Offset: 1}, {Name: oneOfThese(x.Rand, "a", "b", "c"), Parent: x.parent(), Limit: 9}} {
 				q.Owner, q.Kind = owner, kind
 				list, total, err := t.store.Ports().Records.List(t.Context(), q)
 				t.ok(err, "List")
