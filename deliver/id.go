@@ -21,6 +21,16 @@ func DeliveryID(eventID, endpointID string) string {
 	return orderedID("dlv_", placeOf(eventID), eventID, endpointID)
 }
 
+// DeliveryIDInEpoch returns the id of a delivery that a copy of a store makes: see Log.Epoch. It
+// differs from the original's, which may have found the same post at another time and so with
+// another body. In epoch 0 it is DeliveryID.
+func DeliveryIDInEpoch(epoch uint64, eventID, endpointID string) string {
+	if epoch == 0 {
+		return DeliveryID(eventID, endpointID)
+	}
+	return orderedID("dlv_", placeOf(eventID), eventID, endpointID, strconv.FormatUint(epoch, 10))
+}
+
 // An id is a prefix for its kind, 8 sort digits, and 26 digits of a 128-bit hash. A digit has 5
 // bits. Digits sort by their values.
 const (

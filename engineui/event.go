@@ -65,7 +65,8 @@ func (c *Console) event(v *view) (any, error) {
 }
 
 // eventData finds an event's deliveries without searching the log. It computes their ids: hashes of the
-// ids of the event and the endpoint. It omits deliveries to deleted endpoints.
+// ids of the event and the endpoint. It omits deliveries to deleted endpoints, and those that the
+// original of a copied store made in an epoch of its own.
 func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 	d := eventData{Event: *e, Body: indented(e.Body)}
 	targets, err := c.engine.Endpoints().List(v.Context(), v.Owner, e.Source.ID)
@@ -75,6 +76,10 @@ func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 	for _, name := range append([]string{"default"}, e.Handlers...) {
 		targets = append(targets, deliver.Endpoint{ID: deliver.HandlerEndpoint(name)})
 	}
+	epoch, err := c.engine.Log().Epoch(v.Context())
+	if err != nil {
+		return nil, err
+	}
 	seen := map[string]bool{}
 	for i := range targets {
 		to := &targets[i]
@@ -82,7 +87,10 @@ func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 			continue
 		}
 		seen[to.ID] = true
-		entry, err := c.engine.Log().Delivery(v.Context(), v.Owner, deliver.DeliveryID(e.ID, to.ID))
+		entry, err := c.engine.Log().Delivery(v.Context(), v.Owner, deliver.DeliveryIDInEpoch(epoch, e.ID, to.ID))
+		if errors.Is(err, deliver.ErrDeliveryNotFound) && epoch != 0 { // made before the store was copied
+			entry, err = c.engine.Log().Delivery(v.Context(), v.Owner, deliver.DeliveryID(e.ID, to.ID))
+		}
 		if errors.Is(err, deliver.ErrDeliveryNotFound) {
 			continue
 		}

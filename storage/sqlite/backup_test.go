@@ -5,11 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
+	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -42,6 +50,20 @@ func TestBackup(t *testing.T) {
 	copied, _ := openAt(t, path, sqlite.Options{})
 	b := commitAt(t, copied, start, newEvents(source("acme", "src"), "1", "2")...)
 	want(t, "sequence numbers", seqs(b.Events), "0 2") // it goes on from there
+
+	// Both stores find the same post, at times of their own, for the same endpoint.
+	ids, made := map[string]bool{}, 0
+	for i, s := range []*sqlite.Store{s, copied} {
+		found := newEvent(source("acme", "src"), "3")
+		found.Handlers, found.Body = []string{"log"}, fmt.Appendf(nil, "found at %d", i)
+		for _, d := range commitAt(t, s, start, found).Deliveries {
+			ids[d.ID] = true
+			made++
+		}
+	}
+	if len(ids) != made || made < 4 {
+		t.Errorf("deliveries %v of the original and the copy, want another id for another body", ids)
+	}
 }
 
 func TestBackupRefuses(t *testing.T) {
@@ -112,4 +134,35 @@ func TestBackupWhileWriting(t *testing.T) {
 	}
 	cancel()
 	<-written
+}
+
+// A client that has seen more than a restored backup has gets a gap frame, in place of new events
+// under the numbers that it knows.
+func TestResumeOnARestoredBackup(t *testing.T) {
+	s, _ := openAt(t, newFile(t), sqlite.Options{})
+	commitAt(t, s, start, newEvents(source("acme", "src"), "1", "2")...)
+	path := filepath.Join(t.TempDir(), "backup.db")
+	must(t, s.Backup(t.Context(), path))
+	copied, _ := openAt(t, path, sqlite.Options{})
+	commitAt(t, copied, start, newEvents(source("acme", "src"), "4", "5")...)
+	e := newEngine(t, streamwatch.Config{Store: copied, WebSocket: &wshub.Options{Authenticate: func(context.Context, secret.Value) (wshub.Identity, error) {
+		return wshub.Identity{Owner: "acme", KeyID: "1"}, nil
+	}}})
+	must(t, e.Start(t.Context()))
+	defer e.Shutdown(context.Background())
+	server := httptest.NewServer(e.WebSocket())
+	defer server.Close()
+	for _, seen := range []string{"2", "3", "4"} {
+		ws, _, err := websocket.Dial(t.Context(), strings.Replace(server.URL, "http", "ws", 1)+"?since="+seen,
+			&websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {"key"}}})
+		must(t, err)
+		for _, wanted := range []string{`"type":"connected"`, `{"type":"gap","from_seq":1,"to_seq":4,"epoch":`} {
+			_, frame, err := ws.Read(t.Context())
+			must(t, err)
+			if !strings.Contains(string(frame), wanted) {
+				t.Errorf("a client that resumes after %s gets %s, want %s", seen, frame, wanted)
+			}
+		}
+		ws.CloseNow()
+	}
 }

@@ -18,6 +18,7 @@ import (
 // table after the other. A statement for many rows costs little more than one for a single row.
 type commit struct {
 	t       *tx
+	epoch   uint64 // of the store
 	ledger  *ledgerTx
 	now     time.Time
 	known   map[string]bool             // ids of events recorded by earlier calls or by this one
@@ -37,9 +38,9 @@ type outcome struct {
 	unpaid     []string
 }
 
-func newCommit(t *tx, now time.Time) *commit {
+func newCommit(t *tx, now time.Time, epoch uint64) *commit {
 	return &commit{
-		t: t, ledger: newLedgerTx(t, now), now: now,
+		t: t, epoch: epoch, ledger: newLedgerTx(t, now), now: now,
 		known: make(map[string]bool), bound: make(map[deliver.Source][]string), lastSeq: make(map[string]uint64),
 	}
 }
@@ -183,7 +184,7 @@ func (c *commit) event(ev *deliver.Event, b *detect.Batch, out *outcome) error {
 	}
 	for place, endpointID := range to {
 		d := deliver.Delivery{
-			ID: deliver.DeliveryID(ev.ID, endpointID), EndpointID: endpointID, Event: ev,
+			ID: deliver.DeliveryIDInEpoch(c.epoch, ev.ID, endpointID), EndpointID: endpointID, Event: ev,
 			State: deliver.StatePending, Due: b.DeliverBy, CreatedAt: c.now,
 		}
 		c.deliveries = append(c.deliveries, firstDelivery(c.newest)+int64(place), d.ID, endpointID, nanos(b.DeliverBy))

@@ -62,8 +62,9 @@
 // (https://sqlite.org/howtocorrupt.html).
 //
 // Copy a store in use with Store.Backup, or with BackupFile. cp is safe only while the store is
-// closed, because the file ending in -wal has the most recent writes. A copy has its own epoch: see
-// deliver.Log. Do not move or replace a file while it is open.
+// closed, because the file ending in -wal has the most recent writes. A copy has its own epoch, and
+// other ids for the deliveries that it makes: see deliver.Log and deliver.DeliveryIDInEpoch. While a
+// file is not at its path, because it was moved, removed or replaced, writes return ErrMoved.
 //
 // The file ending in -wal has some 4 MiB, or the size of one transaction. It grows during a long
 // read, and is cut to 32 MiB at most by a write after the read.

@@ -3,15 +3,33 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
+	"time"
 
 	driver "modernc.org/sqlite"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
+// present returns ErrMoved if the path does not name the file that is open: what is written to it
+// would be lost with it. It looks once a second.
+func (w *writer) present() error {
+	if time.Since(w.looked) < time.Second {
+		return nil
+	}
+	if now, err := os.Stat(w.path); err != nil || !os.SameFile(now, w.file) {
+		return fmt.Errorf("%w: %s", ErrMoved, w.path)
+	}
+	w.looked = time.Now()
+	return nil
+}
+
 // begin starts a transaction. It waits up to busyTimeout for other connections that write.
 func (w *writer) begin() (*tx, error) {
+	if err := w.present(); err != nil {
+		return nil, err
+	}
 	if err := w.connect(); err != nil {
 		return nil, err
 	}

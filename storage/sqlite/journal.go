@@ -21,7 +21,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 	var c *commit
 	err := j.s.write(ctx, func(t *tx) error {
-		c = newCommit(t, j.s.opts.Now())
+		c = newCommit(t, j.s.opts.Now(), j.s.epoch)
 		return c.all(batches)
 	})
 	if err != nil {

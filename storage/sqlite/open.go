@@ -86,7 +86,13 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 		conn.Close()
 		return nil, err
 	}
+	file, err := os.Stat(path)
+	if err != nil {
+		conn.Close()
+		return nil, wrap(err)
+	}
 	s.w = newWriter(s.writes, conn, s.opts.Logger, r)
+	s.w.path, s.w.file = path, file
 	go s.w.run()
 	return s, nil
 }
@@ -107,6 +113,9 @@ func (s *Store) prepare(ctx context.Context, conn *sql.Conn, r *retention) (err 
 		}
 	}
 	if err := makeSchema(ctx, conn); err != nil {
+		return wrap(err)
+	}
+	if err := conn.QueryRowContext(ctx, `SELECT epoch FROM totals`).Scan(&s.epoch); err != nil {
 		return wrap(err)
 	}
 	crashpoint.Hit("sqlite.schema.committed")

@@ -11,6 +11,9 @@ import (
 var (
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("sqlite: store is closed")
+	// ErrMoved is returned by every write while the file is not at its path: it was moved, removed
+	// or replaced. Stop the program, put the file back, and start again.
+	ErrMoved = errors.New("sqlite: the file was moved, removed or replaced while it is open")
 	// ErrForeign means that the file is not an SQLite database, or belongs to another program.
 	ErrForeign = errors.New("sqlite: not a streamwatch file")
 	// ErrVersion means that another version of this package wrote the file. Use that version, or

@@ -70,7 +70,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 			r.State = deliver.ReplayDone
 		}
 		r.Due, r.UpdatedAt = q.DeliverBy, q.Now
-		made, err = replay(t, &r, create, reopen)
+		made, err = replay(t, &r, rs.s.epoch, create, reopen)
 		return err
 	})
 	if err != nil {
@@ -118,7 +118,7 @@ func eachReplayed(t *tx, r *deliver.Replay, expired int64, look func(replayed) e
 
 // replay creates and reopens deliveries, stores the replay, and returns the deliveries in order
 // of their events.
-func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.Delivery, error) {
+func replay(t *tx, r *deliver.Replay, epoch uint64, create, reopened []replayed) ([]deliver.Delivery, error) {
 	var ns, again []int64
 	var rows []any
 	for _, e := range create {
@@ -126,7 +126,7 @@ func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.De
 			return nil, fmt.Errorf("sqlite: event with more than %d deliveries is not allowed", maxDeliveries)
 		}
 		ns = append(ns, e.place)
-		rows = append(rows, e.place, deliver.DeliveryID(e.id, r.EndpointID), r.EndpointID, nanos(r.Due))
+		rows = append(rows, e.place, deliver.DeliveryIDInEpoch(epoch, e.id, r.EndpointID), r.EndpointID, nanos(r.Due))
 	}
 	for _, e := range reopened {
 		again = append(again, e.had.Int64)

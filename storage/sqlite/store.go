@@ -20,6 +20,7 @@ var (
 type Store struct {
 	path     string
 	opts     Options
+	epoch    uint64  // see deliver.Log
 	hold     *sql.DB // its connection holds the lock on the file; nil with Options.Admin
 	w        *writer
 	writes   *sql.DB // one connection

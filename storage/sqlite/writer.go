@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"os"
 	"sync/atomic"
+	"time"
 )
 
 // maxGroup is the maximum number of calls that share a transaction. It limits how long the first of
@@ -31,6 +33,9 @@ type writer struct {
 	conn    *sql.Conn // nil until it is needed, and after an error
 	stmts   map[statement]*sql.Stmt
 	failing bool // the last write failed
+	path    string
+	file    os.FileInfo // of path when it was opened
+	looked  time.Time   // when path last named file
 }
 
 // job is a call that waits for its transaction.

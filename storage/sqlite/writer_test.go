@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
@@ -188,6 +190,32 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	failures(t, path, s, &log, "full", limit("1"), limit("1000000"))
+}
+
+func TestAFileThatIsNotAtItsPath(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		lose func(path, kept string) error
+	}{
+		{"moved", os.Rename},
+		{"removed", func(path, kept string) error { return errors.Join(os.Link(path, kept), os.Remove(path)) }},
+		{"replaced", func(path, kept string) error {
+			return errors.Join(os.Rename(path, kept), os.WriteFile(path, nil, 0o600))
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "store.db")
+				var log bytes.Buffer
+				s, _ := openAt(t, path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				eventsOf(t, s, "acme") // opens a connection for reads
+				failures(t, path, s, &log, sqlite.ErrMoved.Error(), func() {
+					must(t, row.lose(path, path+".kept"))
+					<-time.After(time.Second)
+				}, func() { must(t, os.Rename(path+".kept", path)) })
+			})
+		})
+	}
 }
 
 // A panic in a call is an error of that call alone.
