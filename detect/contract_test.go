@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -232,4 +233,192 @@ func TestTwoFoundPostsWithOneID(t *testing.T) {
 			t.Errorf("Dropped.SameID %d, event of %q: want 1 dropped, and the older delivered", s.Dropped.SameID, w.order[0].AuthorUsername)
 		}
 	})
+}
+
+// What unchanged pages hide is found by audits, told once, and read nevertheless, until the
+// platform is honest again.
+func TestUnchangedPagesThatHidePosts(t *testing.T) {
+	const told, over = "WARN fetcher reports changed pages as unchanged: reading them nevertheless", "INFO fetcher reports changed pages as changed again"
+	for _, row := range []struct {
+		name  string
+		every time.Duration // between two posts
+		late  time.Duration // after which they are visible
+		lies  func(n int) bool
+		want  []string
+	}{
+		{"of a busy account", 10 * time.Second, 0, func(int) bool { return true }, []string{told}},
+		{"now and then", 5 * time.Minute, 0, func(int) bool { return true }, []string{told}},
+		{"from some time on", time.Minute, 0, func(n int) bool { return n > 400 }, []string{told}},
+		{"for some time", 20 * time.Second, 0, func(n int) bool { return n < 400 }, []string{told, over}},
+		{"never", 10 * time.Second, 0, func(int) bool { return false }, nil},
+		{"never, but posts are visible late", 70 * time.Second, time.Minute, func(int) bool { return false }, nil},
+	} {
+		for _, kind := range []string{"account", "query"} {
+			t.Run(row.name+": "+kind, func(t *testing.T) {
+				var log bytes.Buffer
+				inQueries(t, logTo(&log, nil), func(t *testing.T, w *searchable, d *Detector) {
+					n, unchanged := 0, 0
+					versioned(w.world, &unchanged)
+					truth := w.before
+					w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+						if n++; q.Known != 0 && row.lies(n) {
+							return &fetcher.Page{Unchanged: true, Version: q.Known, Skipped: 20, OldestAt: time.Now().Add(-time.Hour)}, nil
+						}
+						return truth(q, n)
+					})
+					versionedSearch(w)
+					search := w.answer
+					w.answer = func(q fetcher.SearchQuery) (*fetcher.Page, error) {
+						if n++; q.Known != 0 && row.lies(n) {
+							return &fetcher.Page{Unchanged: true, Version: q.Known, Skipped: 20, OldestAt: time.Now().Add(-time.Hour)}, nil
+						}
+						return search(q)
+					}
+					if kind == "account" {
+						set(t, d, sub("m", "nasa"))
+					} else {
+						setQuery(t, d, asks("m", "moon"))
+					}
+					after(time.Second)
+					posts := int(3 * time.Hour / row.every)
+					for i := range posts {
+						w.say("nasa", fmt.Sprintf("moon p%d", i), row.late)
+						after(row.every)
+					}
+					after(30 * time.Minute)
+					if got := len(w.got()); got != posts {
+						t.Errorf("%d of %d posts are delivered", got, posts)
+					}
+					if s := d.Stats(); (s.Hidden >= 3) != (row.want != nil) {
+						t.Errorf("Hidden %d, want three or more: %t", s.Hidden, row.want != nil)
+					}
+				})
+				if got := slices.DeleteFunc(logged(log.String()), func(line string) bool { return !strings.Contains(line, "changed") }); !slices.Equal(got, row.want) {
+					t.Errorf("the log has %q, want %q", got, row.want)
+				}
+			})
+		}
+	}
+}
+
+// Posts above all others whose dates are from before the monitor have wrong dates.
+func TestPostsDatedBeforeTheMonitor(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		date func(at time.Time) time.Time
+		want bool
+	}{
+		{"another time zone", func(at time.Time) time.Time { return at.Add(-7 * time.Hour) }, true},
+		{"no time of day", func(at time.Time) time.Time { return at.Truncate(24 * time.Hour) }, true},
+		{"the year before", func(at time.Time) time.Time { return at.AddDate(0, 0, -6) }, true},
+		{"below the newest post", func(at time.Time) time.Time { return at.Add(-30 * time.Hour) }, false},
+		{"too long ago", func(at time.Time) time.Time { return at.AddDate(-1, 0, 0) }, false},
+	} {
+		for _, kind := range []string{"account", "query"} {
+			t.Run(row.name+": "+kind, func(t *testing.T) {
+				var log bytes.Buffer
+				inQueries(t, logTo(&log, nil), func(t *testing.T, w *searchable, d *Detector) {
+					say := func(id string) {
+						w.say("nasa", "moon "+id, 0)
+						w.do(func() {
+							last := &w.posts["nasa"][len(w.posts["nasa"])-1].tweet
+							last.PublishedAt = row.date(last.PublishedAt)
+						})
+					}
+					after(10 * time.Hour)
+					say("old0")
+					if row.name == "below the newest post" {
+						w.do(func() { w.posts["nasa"][0].tweet.PublishedAt = time.Now().Add(-20 * time.Hour) })
+					}
+					after(time.Hour)
+					if kind == "account" {
+						set(t, d, sub("m", "nasa"))
+					} else {
+						setQuery(t, d, asks("m", "moon"))
+					}
+					after(time.Minute)
+					var want []string
+					for i := range 20 {
+						say(fmt.Sprintf("p%d", i))
+						after(time.Minute)
+					}
+					if row.want {
+						want = ids("m", "p", 0, 20)
+					}
+					wantEvents(t, w.world, want...)
+					if s := d.Stats(); (s.Misdated > 0) != row.want {
+						t.Errorf("Misdated %d, want some: %t", s.Misdated, row.want)
+					}
+				})
+				if n := strings.Count(log.String(), "its clock or time zone is wrong"); (n == 1) != row.want {
+					t.Errorf("the log has it %d times:\n%s", n, log.String())
+				}
+			})
+		}
+	}
+}
+
+// An OldestAt before the page's oldest post hides what is on the next page.
+func TestOldestAtBeforeTheOldestPost(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		lie  func(q fetcher.TimelineQuery, pg *fetcher.Page)
+		want int64 // lines in the log
+	}{
+		{"always", func(_ fetcher.TimelineQuery, pg *fetcher.Page) { pg.OldestAt = pg.OldestAt.Add(-24 * time.Hour) }, 1},
+		{"the beginning of time", func(_ fetcher.TimelineQuery, pg *fetcher.Page) { pg.OldestAt = time.Unix(0, 0) }, 1},
+		{"a pinned post counts", func(_ fetcher.TimelineQuery, pg *fetcher.Page) {
+			pinned := fetcher.Tweet{ID: "old0", Username: "nasa", UserID: "id-nasa", Pinned: true, PublishedAt: time.Now().Add(-9 * time.Hour)}
+			pg.Tweets, pg.OldestAt = append([]fetcher.Tweet{pinned}, pg.Tweets...), pinned.PublishedAt
+		}, 1},
+		{"by a second at most", func(_ fetcher.TimelineQuery, pg *fetcher.Page) { pg.OldestAt = pg.OldestAt.Truncate(time.Second) }, 0},
+		{"where known posts are left out", func(_ fetcher.TimelineQuery, pg *fetcher.Page) {}, 0},
+		{"where no post is older", func(q fetcher.TimelineQuery, pg *fetcher.Page) {
+			if !q.Since.IsZero() && pg.OldestAt.Before(q.Since) {
+				pg.OldestAt, pg.Next = q.Since, ""
+			}
+		}, 0},
+		{"where a post cannot be decoded", func(_ fetcher.TimelineQuery, pg *fetcher.Page) {
+			if n := len(pg.Tweets); n > 0 && pg.Next != "" {
+				pg.Tweets = append(pg.Tweets, fetcher.Tweet{})
+				pg.OldestAt = pg.OldestAt.Add(-time.Minute)
+			}
+		}, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.setPageSize(5)
+				for i := range 8 {
+					w.publish("nasa", fmt.Sprintf("old%d", i), 0)
+					after(time.Hour)
+				}
+				w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+					pg := w.timeline(q)
+					row.lie(q, &pg)
+					return &pg, nil
+				})
+				var log bytes.Buffer
+				d := w.detector(t, logTo(&log, nil))
+				stop := start(t, d)
+				set(t, d, sub("m", "nasa"))
+				after(time.Minute)
+				for burst := range 3 {
+					for i := range 18 {
+						w.publish("nasa", fmt.Sprintf("p%d", burst*18+i), 0)
+						after(10 * time.Millisecond)
+					}
+					after(5 * time.Minute)
+				}
+				stop()
+				wantEvents(t, w, ids("m", "p", 0, 54)...)
+				if s := d.Stats(); (s.WrongOldest > 0) != (row.want > 0) {
+					t.Errorf("WrongOldest %d, want some: %t", s.WrongOldest, row.want > 0)
+				}
+				if n := strings.Count(log.String(), "ignoring OldestAt from now on"); int64(n) != row.want {
+					t.Errorf("the log has it %d times, want %d:\n%s", n, row.want, log.String())
+				}
+			})
+		})
+	}
 }

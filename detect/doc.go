@@ -60,6 +60,6 @@
 // # Fetchers that break their contract
 //
 // Some breaches of a Fetcher's contract lose posts without an error. Breaches that are
-// cheap to notice are logged once and counted in Stats: NoNext, WrongVersions and
-// Dropped.SameID. Package fetchertest finds their causes.
+// cheap to notice are logged once and counted in Stats: NoNext, WrongVersions,
+// WrongOldest, Hidden, Misdated and Dropped.SameID. Package fetchertest finds their causes.
 package detect

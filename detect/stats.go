@@ -26,6 +26,10 @@ type Stats struct {
 	Events   int64 // events stored
 	Known    int64 // events that the journal knew already
 	Baseline int64 // posts published before a monitor tracked the account
+	// Misdated counts new posts that were dated before the monitor tracked the account, and before
+	// polls that did not show them. They are delivered: the clock or time zone of their source is
+	// wrong. The log names each account once.
+	Misdated int64
 	Late     int64 // posts with events that an earlier poll should have shown
 	Ancient  int64 // posts that became visible after Config.Horizon; not delivered
 	// Shallow counts polls that read back beyond the previous poll, but not over the whole overlap.
@@ -91,6 +95,13 @@ type BreachStats struct {
 	// WrongVersions counts pages with changed posts and an unchanged Page.Version. After the first
 	// such page, TimelineQuery.Known is no longer set.
 	WrongVersions int64
+	// WrongOldest counts pages with a Page.OldestAt before their oldest post, which hides the posts
+	// of the next page. After the first such page, TimelineQuery.Seen and Known are no longer set.
+	WrongOldest int64
+	// Hidden counts pages with posts that an earlier Page.Unchanged had hidden, such as that of a
+	// server that answers 304 to everything. After three in a row an account's pages are read
+	// although they are reported as unchanged.
+	Hidden int64
 }
 
 // PartsStats counts the targets that this node of a fleet polls, and those of other nodes.
@@ -151,10 +162,10 @@ func (d *Detector) Stats() Stats {
 		Polls:   accounts.Polls.Load(), Pages: accounts.Pages.Load(), PollErrors: accounts.Errors.Load(),
 		LimitStats: LimitStats{RateLimited: p.RateLimited.Load(), Closed: d.env.Budget.Limits()}, Panics: p.Panics.Load(),
 		Posts: p.Posts.Load(), Events: c.events.Load(), Known: c.known.Load(),
-		Baseline: p.Baseline.Load(), Late: p.Late.Load(), Ancient: p.Ancient.Load(), GapStats: p.GapCounters.Stats(),
+		Baseline: p.Baseline.Load(), Misdated: p.Misdated.Load(), Late: p.Late.Load(), Ancient: p.Ancient.Load(), GapStats: p.GapCounters.Stats(),
 		Dropped: DroppedStats{NoID: p.NoID.Load(), NoTime: p.NoTime.Load(), Future: p.Future.Load(),
 			Author: p.Author.Load(), Excess: p.Excess.Load(), SameID: p.SameID.Load()},
-		BreachStats:     BreachStats{NoNext: p.NoNext.Load(), WrongVersions: p.WrongVersions.Load()},
+		BreachStats:     BreachStats{NoNext: p.NoNext.Load(), WrongVersions: p.WrongVersions.Load(), WrongOldest: p.WrongOldest.Load(), Hidden: p.Hidden.Load()},
 		NegativeLatency: p.Negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
 		Calls: p.Calls.Load(), Unchanged: p.Unchanged.Load(), Shallow: p.Shallow.Load(),
 		Lag: p.Lag.Snapshot(), Fetch: p.Fetch.Snapshot(), Latency: accounts.Stages.Parts(), Lateness: d.late.Snapshot(),

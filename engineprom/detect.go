@@ -23,6 +23,8 @@ func detection() []metric {
 		{"accounts_elsewhere", gauge, "Accounts that other nodes of a fleet poll.", "", one(func(s *stats) int64 { return s.Detect.Parts.Elsewhere })},
 		{"fenced_polls_total", counter, "Polls dropped because what was polled had gone to another node before their commit.", "", one(func(s *stats) int64 { return s.Detect.Parts.Fenced })},
 		{"pages_without_next_total", counter, "Full pages without Next, behind which older posts may be hidden.", "", one(func(s *stats) int64 { return s.Detect.NoNext })},
+		{"pages_oldest_wrong_total", counter, "Pages that claim to reach back to before their oldest post.", "", one(func(s *stats) int64 { return s.Detect.WrongOldest })},
+		{"pages_hidden_total", counter, "Pages with posts that an earlier answer, that nothing had changed, had hidden.", "", one(func(s *stats) int64 { return s.Detect.Hidden })},
 		{"page_versions_wrong_total", counter, "Pages with the version of the page before but other posts.", "", one(func(s *stats) int64 { return s.Detect.WrongVersions })},
 		{"poll_lag_seconds", histogram, "How long after it was due a poll began.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Lag })},
 		{"fetch_seconds", histogram, "Calls of the Fetcher that brought a page.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Fetch })},
@@ -79,6 +81,7 @@ func detection() []metric {
 				{label: "excess", number: float64(d.Dropped.Excess)}, {label: "same_id", number: float64(d.Dropped.SameID)},
 			}
 		}},
+		{"posts_misdated_total", counter, "New posts with a date before the monitor tracked the account, which are delivered.", "", one(func(s *stats) int64 { return s.Detect.Misdated })},
 		{"posts_baseline_total", counter, "Posts from before a monitor tracked the account.", "", one(func(s *stats) int64 { return s.Detect.Baseline })},
 		{"posts_late_total", counter, "Posts that an earlier poll should have shown.", "", one(func(s *stats) int64 { return s.Detect.Late })},
 		{"posts_ancient_total", counter, "Posts older than the horizon when they turned up, not delivered.", "", one(func(s *stats) int64 { return s.Detect.Ancient })},

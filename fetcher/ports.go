@@ -88,7 +88,8 @@ type Page struct {
 	// accounts, if one answer covers several, or withheld. OldestAt counts these posts too.
 	Others int
 	// OldestAt is the time to which the page reaches back, as a Reach computes it. Skipped
-	// posts count. OldestAt must be set if posts were skipped; otherwise it may be zero.
+	// posts count. OldestAt must be set if posts were skipped; otherwise it may be zero. While
+	// there is a Next, it must not be before the oldest post that was read.
 	OldestAt time.Time
 	// Next is the cursor of the next older page, "" if there is none. The engine uses a cursor
 	// longer than 4,096 bytes only in the poll that received it. It neither stores such a

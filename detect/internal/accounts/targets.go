@@ -192,7 +192,7 @@ func (a *Targets) Plan(p *poll.Poll) {
 	t, window := a.at(slot), a.windows.At(int(slot))
 	p.Name = a.Username(slot)
 	p.Hash = HashName(p.Name)
-	plan.Window = window.Poll()
+	plan.Window, plan.Newest = window.Poll(), t.post.time()
 	a.correct(slot)
 	if plan.Pushed {
 		plan.Cutoff = a.env.Oldest()
@@ -221,9 +221,11 @@ func (a *Targets) Plan(p *poll.Poll) {
 		a.cover(slot)
 		return
 	}
-	plan.Timeline.Seen = plan.Window.Has
 	plan.Joins = plan.Since
-	a.Polls.AskKnown(p, t.version)
+	if a.env.Contract.BelievesOldest() {
+		plan.Timeline.Seen = plan.Window.Has
+		a.Polls.AskKnown(p, t.version)
+	}
 }
 
 // View fills in v, which says which source gets which posts of a poll.
@@ -341,7 +343,7 @@ func (a *Targets) Next(p *poll.Poll, failed bool, now int64) {
 		return
 	}
 	t.set(again, false)
-	t.Alone = false
+	t.Mark(poll.Alone, false)
 	a.Pushed.follow(p.Slot, now)
 	a.Sched.Done(p.Slot, now, a.Pushed.learned(p), hurried)
 	if a.Probes != nil && !hurried { // otherwise the next poll counts, which begins after the mark

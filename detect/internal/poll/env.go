@@ -71,9 +71,10 @@ func (e *Env) Oldest() time.Time { return e.Now().Add(-e.Horizon) }
 // Counters count all polls.
 type Counters struct {
 	RateLimited, Panics, Posts, Baseline, Late   atomic.Int64
+	Misdated, WrongOldest                        atomic.Int64
 	Ancient, Shallow                             atomic.Int64
 	NoID, NoTime, Future, Author, Excess, SameID atomic.Int64
-	NoNext, WrongVersions, Unchanged             atomic.Int64
+	NoNext, WrongVersions, Unchanged, Hidden     atomic.Int64
 	Negative, Skew, Skewed, Calls                atomic.Int64
 	GapCounters
 

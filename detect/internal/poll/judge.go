@@ -102,7 +102,7 @@ func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Twee
 		if seen && !reader.Fresh && p.Plan.Gap == nil {
 			continue
 		}
-		if before(tw.PublishedAt, reader.Since.Add(-skew)) {
+		if before(tw.PublishedAt, reader.Since.Add(-skew)) && (seen || reader.Fresh || !j.misdated(p, tw)) {
 			j.env.Count.Baseline.Add(1)
 			continue
 		}
@@ -111,6 +111,23 @@ func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Twee
 		}
 	}
 	return events
+}
+
+// misdated reports whether a new post was dated long before the poll before, which did not show it,
+// and yet is above all posts of earlier polls: its date is wrong, such as that of a clock in
+// another time zone. It logs only the first one of a target.
+func (j *judge) misdated(p *Poll, tw *fetcher.Tweet) bool {
+	since := j.view.Since.Add(-j.env.MaxOverlap)
+	if p.Plan.Gap != nil || !p.Plan.tops(tw) || !before(tw.PublishedAt, since) {
+		return false
+	}
+	j.env.Count.Misdated.Add(1)
+	if t := p.Machine.targets.At(p.Slot); !t.Is(misdated) {
+		t.Mark(misdated, true)
+		j.env.Logger.Warn("new post has a date before the monitor began: its clock or time zone is wrong",
+			p.Machine.traits.Key, p.Name, "id", clip(tw.ID), "published", tw.PublishedAt)
+	}
+	return true
 }
 
 // sound reports whether a post can be delivered. If not, it counts and drops the post. A dropped
@@ -132,8 +149,8 @@ func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 // the platform keeps showing would fill the log.
 func (j *judge) dropped(p *Poll, tw *fetcher.Tweet, why string) {
 	p.Sound = false
-	if t := p.Machine.targets.At(p.Slot); !t.Dropped {
-		t.Dropped = true
+	if t := p.Machine.targets.At(p.Slot); !t.Is(dropped) {
+		t.Mark(dropped, true)
 		j.env.Logger.Warn("post dropped", p.Machine.traits.Key, p.Name, "id", clip(tw.ID), "why", why)
 	}
 }

@@ -99,7 +99,7 @@ func (m *Machine) Landed(p *Poll) {
 		return
 	}
 	if out.Err != nil {
-		t.Alone = t.Alone || out.Together
+		t.Mark(Alone, t.Is(Alone) || out.Together)
 		m.env.noteRateLimit(p, t.Failures())
 		m.giveUpPage(p)
 	}

@@ -59,7 +59,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 		if !pg.AsOf.IsZero() && pg.AsOf.Before(out.Begun) {
 			out.Begun = pg.AsOf
 		}
-		out.Version, out.Unchanged = pg.Version, pg.Unchanged
+		out.Version, out.Unchanged, out.Asked = pg.Version, pg.Unchanged, pg.AsOf.IsZero()
 		if pg.Unchanged {
 			e.Count.Unchanged.Add(1)
 			out.Version = pl.known()
@@ -73,6 +73,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	if limit := pg.RateLimit; limit.Known && limit.Remaining == 0 {
 		e.close(p, limit.Reset.Sub(now), "the answer says that no call is left")
 	}
+	e.checkOldest(p, pg)
 	last := out.Reach
 	cut := out.add(pg, asked, now)
 	if traits.OneAuthor && out.UserID == "" && len(pg.UserID) <= MaxIDLength {

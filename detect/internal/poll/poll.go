@@ -61,6 +61,7 @@ type Plan struct {
 
 	Cutoff time.Time // how far to read back
 	Since  time.Time // start of the last complete poll
+	Newest time.Time // publication time of the newest post that was read; zero for none
 	// Joins is set for a poll that cannot read back to Cutoff. Such a poll may stop at known posts
 	// that were published before Joins, because earlier polls read the posts behind them for all
 	// subscribers. Zero means that it may not.
@@ -94,6 +95,7 @@ type Outcome struct {
 	UserID    string
 	Version   uint64        // version of the first page
 	Unchanged bool          // the first page has not changed
+	Asked     bool          // the platform itself gave the first page, not the adapter's memory
 	Posts     int           // number of posts on all pages, including skipped ones
 	Reach     time.Time     // publication time that the pages reach back to
 	Next      string        // cursor of the next page, which was not read

@@ -12,8 +12,32 @@ type Target struct {
 	skew    int32 // how far our clock was ahead in the last poll, in seconds, rounded away from 0
 	Watched bool  // somebody subscribes to it; an unwatched target is released after its poll
 	Polled  bool  // from the start of a poll until its commit is settled
-	Dropped bool  // a post of it was dropped and logged
-	Alone   bool  // it shares no call with other accounts
+	same    uint8 // consecutive answers that the first page is unchanged, at most 255
+	marks   Marks
+}
+
+// Marks are boolean properties of a Target and, from hid on, the number of consecutive audits that
+// found posts which unchanged pages had hidden, at most hides.
+type Marks uint8
+
+const (
+	Alone    Marks = 1 << iota // the target shares no call with other accounts
+	dropped                    // a post of it was dropped and logged
+	misdated                   // a post of it was dated too early, and that was logged
+	honest                     // the platform has said that a page had changed, when asked
+	hid
+	hides = 3
+)
+
+// Is reports whether a mark is set.
+func (t *Target) Is(m Marks) bool { return t.marks&m != 0 }
+
+// Mark sets or clears a mark.
+func (t *Target) Mark(m Marks, on bool) {
+	t.marks &^= m
+	if on {
+		t.marks |= m
+	}
 }
 
 // odd is the state of a target that fails, has gaps or has pushed posts that wait.

@@ -48,7 +48,7 @@ func (s *Targets) Plan(p *poll.Poll) {
 	overlap := s.env.Late.Overlap()
 	q.remember(overlap, s.Pushed.memory())
 	q.correct(s.env)
-	p.Name, p.Hash = q.text, q.hash
+	p.Name, p.Hash, plan.Newest = q.text, q.hash, q.lastPost
 	if plan.Pushed {
 		plan.Set, plan.Cutoff = q.seen, s.env.Oldest()
 		return

@@ -231,7 +231,7 @@ func (sh *Shard) take() {
 		if !ok {
 			return
 		}
-		alone := sh.Accounts.At(due.Slot).Alone
+		alone := sh.Accounts.At(due.Slot).Is(poll.Alone)
 		if alone && len(sh.taken) > 0 {
 			sched.Put(due.Slot, due.At, schedule.Rested) // it will be in the next call
 			return
