@@ -62,7 +62,8 @@ const (
 	// Neither counts as a new post.
 	SignalEdit
 	SignalDelete
-	// SignalHeartbeat shows that the stream is alive.
+	// SignalHeartbeat shows that the stream is alive. Until a signal follows SignalUp, the engine
+	// polls the accounts as often as without a stream.
 	SignalHeartbeat
 	// SignalGap says that the stream may have missed posts of Accounts. The engine then polls
 	// these accounts immediately. An empty list means all subscribed accounts. The list may

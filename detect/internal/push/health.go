@@ -27,6 +27,7 @@ type Health struct {
 	stats   Stats
 	lag     latency.Histogram
 	up      time.Time // when it connected; zero while it is not connected
+	alive   bool      // it has sent something since it connected
 	missAt  time.Time // time of the last miss; zero if there was none
 	unheard int       // misses since the last post, or since the stream connected
 	changed func()    // called when trust is lost
@@ -37,7 +38,7 @@ type Health struct {
 }
 
 // NewHealth returns the Health of a stream without a history. Such a stream is trusted once it is
-// connected.
+// connected and has sent something.
 func NewHealth(brings func(*fetcher.Tweet) bool, every time.Duration, now func() time.Time) *Health {
 	return &Health{brings: brings, every: every, now: now, changed: func() {}}
 }
@@ -49,18 +50,18 @@ func (h *Health) Trusted() bool {
 	return h.trusted()
 }
 
-// trusted reports whether the stream is connected and has recovered from its last miss. After a
-// miss, accounts are polled as often as without a stream until the time h.every has passed without
+// trusted reports whether the stream is connected, has sent something since, be it a heartbeat, and
+// has recovered from its last miss. After a miss, accounts are polled as often as without a stream until the time h.every has passed without
 // another.
 func (h *Health) trusted() bool {
-	return !h.up.IsZero() && (h.missAt.IsZero() || h.now().Sub(h.missAt) >= h.every)
+	return h.alive && !h.up.IsZero() && (h.missAt.IsZero() || h.now().Sub(h.missAt) >= h.every)
 }
 
 // connected and broken record that the connection has begun and ended.
 func (h *Health) connected(accounts int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.up, h.unheard = h.now(), 0
+	h.up, h.alive, h.unheard = h.now(), false, 0
 	h.stats.Connects++
 	h.stats.Connected, h.stats.Accounts = true, int64(accounts)
 }
@@ -70,6 +71,13 @@ func (h *Health) broken() {
 	defer h.mu.Unlock()
 	h.up = time.Time{}
 	h.stats.Connected, h.stats.Accounts = false, 0
+}
+
+// heard records that the connection has sent something.
+func (h *Health) heard() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.alive = true
 }
 
 // count calls fn to change the counters.

@@ -26,6 +26,7 @@ func judge(t *testing.T) *judged {
 		t.Error("trusted before it is connected")
 	}
 	j.connected(3)
+	j.heard()
 	j.from = j.now
 	j.pass(time.Hour)
 	return j
@@ -54,7 +55,7 @@ func (j *judged) wants(trusted bool, misses int64, when string) {
 
 func TestTrust(t *testing.T) {
 	j := judge(t)
-	j.wants(true, 0, "connected")
+	j.wants(true, 0, "alive")
 	changes := 0
 	j.changed = func() { changes++ }
 	if !j.Found(j.post(time.Minute), j.from) {
@@ -82,7 +83,9 @@ func TestTrust(t *testing.T) {
 		t.Error("a post that is found while it is not connected is a miss")
 	}
 	j.connected(2)
-	j.wants(true, 2, "connected again")
+	j.wants(false, 2, "connected again")
+	j.heard()
+	j.wants(true, 2, "alive again")
 	if s := j.Stats(); !s.Connected || s.Accounts != 2 || s.Connects != 2 {
 		t.Errorf("stats %+v", s)
 	}

@@ -23,6 +23,9 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 	defer s.mu.Unlock()
 	now := s.cfg.Now()
 	l.last = now
+	if sig.Kind != fetcher.SignalUp && sig.Kind != fetcher.SignalGap {
+		s.heard(l)
+	}
 	switch sig.Kind {
 	case fetcher.SignalUp:
 		l.upAt = now
@@ -49,11 +52,22 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 	case fetcher.SignalHeartbeat:
 		if !l.beat.IsZero() {
 			l.rhythm = max(l.rhythm, now.Sub(l.beat))
+			s.rhythm = l.rhythm
 		}
 		l.beat = now
 	}
 	s.cfg.positions.Pass(sig.Position)
 	return nil
+}
+
+// heard records that a connection has sent something since it was accepted. The caller holds s.mu.
+func (s *Supervisor) heard(l *link) {
+	if l.alive || l.upAt.IsZero() {
+		return
+	}
+	l.alive, s.dumb = true, false
+	s.cfg.health.heard()
+	s.trust()
 }
 
 // cover passes the accounts that the stream covers to the sink. The caller holds s.mu.
@@ -67,6 +81,7 @@ func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) err
 	now := s.cfg.Now()
 	s.mu.Lock()
 	l.last, s.mute = now, 0
+	s.heard(l)
 	names := s.whose(sig)
 	s.mu.Unlock()
 	if len(names) == 0 {

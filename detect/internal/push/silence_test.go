@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,12 +50,82 @@ func TestSilenceByRhythm(t *testing.T) {
 	}
 }
 
-// A stream without heartbeats may be silent as long as its accounts are.
-func TestSilenceOfAccountsThatSleep(t *testing.T) {
-	s := silent(time.Hour, 1)
-	supervised(t, s, func(sv *Supervisor) {
-		pass(24 * time.Hour)
-		s.wantConnects(1, "in a day")
+// A stream that sends nothing after it is accepted is not trusted. How long it may be silent
+// depends on the heartbeats of connections before.
+func TestSilenceFromTheBeginning(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, row := range []struct {
+		name     string
+		beats    int           // of the first connection, a minute apart
+		quiet    time.Duration // after its last, before it breaks; day for never
+		within   time.Duration
+		connects int
+		silences int64
+		trusted  bool
+	}{
+		{"without heartbeats", 0, day, day, 1, 0, false},
+		{"after the first heartbeat", 1, day, longestRhythm, 1, 0, true},
+		{"longer after the first heartbeat", 1, day, longestRhythm + 20*time.Second, 2, 1, false},
+		{"of the next connection", 5, time.Second, 3*time.Minute + 10*time.Second, 2, 0, false},
+		{"longer of the next connection", 5, time.Second, 3*time.Minute + 12*time.Second, 2, 1, false},
+		{"of each connection", 5, time.Second, 3 * time.Hour, 7, 5, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := &script{connect: func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+				if err := up(q, emit); err != nil {
+					return err
+				}
+				for range row.beats {
+					if n > 1 {
+						break
+					}
+					<-time.After(time.Minute)
+					if err := emit(beat); err != nil {
+						return err
+					}
+				}
+				if n == 1 && row.quiet < day {
+					<-time.After(row.quiet)
+					return errBroken
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+			supervised(t, s, func(sv *Supervisor) {
+				pass(time.Duration(row.beats)*time.Minute + row.within)
+				st := sv.cfg.health.Stats()
+				if s.connects() != row.connects || st.Silences != row.silences || st.Trusted != row.trusted {
+					t.Errorf("%d connections, want %d with %d silences, trusted %t: %+v", s.connects(), row.connects, row.silences, row.trusted, st)
+				}
+			})
+		})
+	}
+}
+
+// That a stream sends nothing is told once, until it sends something.
+func TestSilenceIsTold(t *testing.T) {
+	s := &script{connect: func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := up(q, emit); err != nil {
+			return err
+		}
+		<-time.After(time.Hour)
+		if n == 3 {
+			if err := emit(beat); err != nil {
+				return err
+			}
+		}
+		return errBroken
+	}}
+	supervised(t, s, func(*Supervisor) {
+		for _, row := range []struct {
+			until time.Duration
+			told  int
+		}{{dumbAfter, 0}, {dumbAfter + 2*tick, 1}, {3 * time.Hour, 1}, {4 * time.Hour, 2}} {
+			pass(row.until - time.Since(s.begun[0]))
+			if n := strings.Count(s.log.String(), "stream sends nothing"); n != row.told {
+				t.Errorf("after %s the log has it %d times, want %d", row.until, n, row.told)
+			}
+		}
 	})
 }
 

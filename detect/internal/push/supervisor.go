@@ -1,10 +1,12 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -54,6 +56,8 @@ type Supervisor struct {
 	untold   bool                // wanted has changed since it was passed to the connection
 	trusted  bool                // last value passed to the sink
 	unbroken bool                // nothing was missed since the sink got the accounts
+	rhythm   time.Duration       // of the last connection that had one
+	dumb     bool                // a connection that sent nothing was logged; ends with the next signal
 	mute     int                 // consecutive connections cut because only polls found posts
 	covering []fetcher.Account   // accounts that the connection covers, as last passed to the sink
 }
@@ -64,6 +68,7 @@ type link struct {
 	changes changes
 	upAt    time.Time     // when the platform accepted the connection; zero before
 	last    time.Time     // time of the last signal
+	alive   bool          // it has sent something after upAt
 	beat    time.Time     // time of the last heartbeat
 	rhythm  time.Duration // longest time between two heartbeats; 0 if there are none
 	gap     gap           // not passed to the sink yet
@@ -104,6 +109,10 @@ const (
 	acceptWithin = 5 * time.Minute
 	// leastQuiet is the shortest silence after which a stream with heartbeats is disconnected.
 	leastQuiet = 15 * time.Second
+	// longestRhythm is the longest silence after a first heartbeat.
+	longestRhythm = 15 * time.Minute
+	// dumbAfter is how long a connection may send nothing at all without a log message.
+	dumbAfter = 5 * time.Minute
 	// mostUnheard is how many posts in a row a stream may miss before it is disconnected. The
 	// number doubles, at most mostMute times, each time that a new connection sends no post either.
 	mostUnheard = 3
@@ -285,12 +294,19 @@ func (s *Supervisor) watch(l *link) {
 		return
 	}
 	now := s.cfg.Now()
+	if !l.alive && !s.dumb && !l.upAt.IsZero() && now.Sub(l.last) > dumbAfter {
+		s.dumb = true
+		s.cfg.Logger.Warn("stream sends nothing, not even heartbeats: polling as without it", "for", now.Sub(l.last))
+	}
 	dead := false
 	switch {
 	case l.upAt.IsZero():
 		dead = now.Sub(l.last) > acceptWithin
-	case l.rhythm > 0 && now.Sub(l.last) > max(3*l.rhythm, leastQuiet):
+	case now.Sub(l.last) > s.longestQuiet(l):
 		dead = true
+		if !l.alive {
+			s.rhythm *= 2 // the platform may have no heartbeats any more
+		}
 	case s.cfg.health.Unheard() >= mostUnheard<<min(s.mute, mostMute):
 		dead = true
 		s.mute++
@@ -299,6 +315,19 @@ func (s *Supervisor) watch(l *link) {
 		s.cfg.health.count(func(st *Stats) { st.Silences++ })
 		s.cut(l, errSilent)
 	}
+}
+
+// longestQuiet returns how long a connection may be silent. Before its second heartbeat, the rhythm
+// of earlier connections counts. Without any heartbeat, it may be silent for ever. The caller holds
+// s.mu.
+func (s *Supervisor) longestQuiet(l *link) time.Duration {
+	switch rhythm := cmp.Or(l.rhythm, s.rhythm); {
+	case rhythm > 0:
+		return max(3*rhythm, leastQuiet)
+	case !l.beat.IsZero():
+		return longestRhythm
+	}
+	return math.MaxInt64
 }
 
 // cut ends a connection. The caller holds s.mu.

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"slices"
@@ -32,6 +33,7 @@ type script struct {
 	accounts []fetcher.Account
 	stores   int
 
+	log       bytes.Buffer
 	asQueries bool
 	billed    fetcher.Billed
 	closed    time.Time
@@ -103,7 +105,7 @@ func supervised(t *testing.T, s *script, test func(sv *Supervisor)) {
 					s.do(func() { s.failures = append(s.failures, n) })
 					return time.Duration(n) * 10 * time.Second
 				},
-				Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+				Logger: slog.New(slog.NewTextHandler(&s.log, nil)), Now: time.Now,
 			}})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})

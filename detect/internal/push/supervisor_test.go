@@ -116,7 +116,7 @@ func TestResubscribe(t *testing.T) {
 		if n := len(s.queries[1].Accounts); n != 3 || len(s.failures) != 0 {
 			t.Errorf("connected for %d accounts after %d failures, want 3 and none", n, len(s.failures))
 		}
-		if st := sv.cfg.health.Stats(); st.Disconnects != 0 || !st.Trusted {
+		if st := sv.cfg.health.Stats(); st.Disconnects != 0 || !st.Connected {
 			t.Errorf("stats %+v", st)
 		}
 	})
@@ -143,7 +143,7 @@ func TestStreamerThatPanics(t *testing.T) {
 				}
 				pass(time.Hour)
 				s.wantConnects(3, "in an hour")
-				if st := sv.cfg.health.Stats(); !st.Connected || !st.Trusted || st.Disconnects != 2 {
+				if st := sv.cfg.health.Stats(); !st.Connected || st.Disconnects != 2 {
 					t.Errorf("stats %+v", st)
 				}
 			})
