@@ -42,6 +42,12 @@ func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/paused" {
 		w.Header().Set("Cache-Control", "max-age=5400")
 	}
+	if r.URL.Path == "/stale" {
+		if w.Header().Set("ETag", `"always"`); r.Header.Get("If-None-Match") != "" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
 	fmt.Fprint(w, `<rss version="2.0"><channel><title>x</title><link>https://example.com/</link>`)
 	for _, post := range p.posts[r.URL.Path] {
 		item := "<title>" + post.text + "</title>"
@@ -55,7 +61,7 @@ func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			item += "<pubDate>" + post.at.AddDate(1, 0, 0).Format(time.RFC1123Z) + "</pubDate><guid>" + post.text + "</guid>"
 		case "/redated":
 			item += "<pubDate>" + time.Now().Format(time.RFC1123Z) + "</pubDate><guid>" + post.text + "</guid>"
-		case "/paused":
+		case "/paused", "/stale":
 			item += "<pubDate>" + post.at.Format(time.RFC1123Z) + "</pubDate><guid>" + post.text + "</guid>"
 		}
 		fmt.Fprint(w, "<item>"+item+"</item>")
@@ -65,10 +71,11 @@ func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // In an engine that is started anew every few hours each entry is an event once, and what
 // was there before is none: without dates, with dates that tell the day, lie in the future
-// or change, with other guids at every read, and while feeds are not to be read.
+// or change, with other guids at every read, while feeds are not to be read, and from a server
+// that answers 304 to every condition.
 func TestEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		paths := []string{"/undated", "/churning", "/daily", "/future", "/redated", "/paused"}
+		paths := []string{"/undated", "/churning", "/daily", "/future", "/redated", "/paused", "/stale"}
 		rng := rand.New(rand.NewPCG(3, 4))
 		p := &press{rng: rand.New(rand.NewPCG(1, 2)), posts: map[string][]written{}}
 		var names []string
