@@ -68,7 +68,9 @@ func (m *Machine) cursor(p *Poll) *Cursor {
 		id = out.UserID
 	}
 	since := p.Plan.Since
-	if p.Opened == nil && len(p.Healed) == 0 && !learned && p.New == 0 && !since.IsZero() && period(p.Hash, since) == period(p.Hash, out.Begun) {
+	// An unchanged page may be a lie until its platform is known to be honest.
+	waits := period(p.Hash, since) == period(p.Hash, out.Begun) || out.Unchanged && !m.targets.At(p.Slot).Is(honest)
+	if p.Opened == nil && len(p.Healed) == 0 && !learned && p.New == 0 && !since.IsZero() && waits {
 		return nil
 	}
 	since = out.Begun
