@@ -118,24 +118,27 @@ func TestBrokenUpstream(t *testing.T) {
 	}
 }
 
+// It does so, too, when each answer asks to come back in a second.
 func TestBackoffGrowsWithinBounds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errors.New("reset") })
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(time.Hour)
-		at := w.callTimes("nasa")
-		want := time.Second
-		for i := 1; i < 12; i++ {
-			gap := at[i].Sub(at[i-1])
-			if gap < want*8/10 || gap > want*12/10 {
-				t.Errorf("wait %d is %s, want %s ± 20 %%", i, gap, want)
+	for _, failure := range []error{errors.New("reset"), &fetcher.StatusError{Code: 503, RetryAfter: time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, failure })
+			d := w.detector(t, nil)
+			defer start(t, d)()
+			set(t, d, sub("m", "nasa"))
+			after(time.Hour)
+			at := w.callTimes("nasa")
+			want := time.Second
+			for i := 1; i < 12; i++ {
+				gap := at[i].Sub(at[i-1])
+				if gap < want*8/10 || gap > want*12/10 {
+					t.Errorf("%v: wait %d is %s, want %s ± 20 %%", failure, i, gap, want)
+				}
+				want = min(2*want, 5*time.Minute)
 			}
-			want = min(2*want, 5*time.Minute)
-		}
-	})
+		})
+	}
 }
 
 // A target that was held up is polled once, and then on its grid again.

@@ -123,34 +123,6 @@ func TestGapThatCanNotBeReadStaysOpen(t *testing.T) {
 	})
 }
 
-func TestGapIsReadAfterARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var reported []Gap
-		refused := 0
-		w, _, stop := gapWorld(t, &reported)
-		w.setBefore(forgetful("p60", &refused)) // as long as this process lives
-		burst(w)
-		after(12 * time.Second)
-		stop()
-		wantEvents(t, w, ids("m", "p", 60, 100)...)
-
-		w.setBefore(nil)
-		d := w.detector(t, twoPages(&reported))
-		again := sub("m", "nasa")
-		again.Accounts[0].Since = w.posts["nasa"][0].tweet.PublishedAt.Add(-time.Second)
-		set(t, d, again) // before Run, as what the process before has served
-		stop = start(t, d)
-		after(5 * time.Minute)
-		stop()
-		if got := len(w.events); got != 100 {
-			t.Errorf("%d events, want all 100 posts", got)
-		}
-		if gaps := w.cursors["account:nasa"].Gaps; len(gaps) != 0 || len(reported) != 2 {
-			t.Errorf("recorded %v, reported %v: want it read", gaps, reported)
-		}
-	})
-}
-
 // A gap's pages wait for polls that are due, and are not forgotten for them.
 func TestGapIsReadBesidePollsThatLeaveNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -50,6 +50,9 @@ func TestGapIsNotHiddenByARestart(t *testing.T) {
 		if lost := missing(w, want); len(lost) > 0 {
 			t.Errorf("lost %d posts: %v; %d filled, recorded %v", len(lost), lost, d.Stats().Filled, w.cursors["account:nasa"].Gaps)
 		}
+		if gaps := w.cursors["account:nasa"].Gaps; len(gaps) != 0 || len(reported) != 2 {
+			t.Errorf("recorded %v, reported %v: want the gap, and that it was read", gaps, reported)
+		}
 	})
 }
 

@@ -154,40 +154,6 @@ func TestAttemptEndsAtItsDeadline(t *testing.T) {
 	}
 }
 
-// An endpoint that hangs holds its cap and no more, and delays nobody.
-func TestHangingEndpointHarmsNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(ctx context.Context, d *deliver.Delivery) deliver.Result {
-			if d.EndpointID == "bad" {
-				<-ctx.Done()
-				return deliver.Result{Error: "timeout"}
-			}
-			return deliver.Result{OK: true, StatusCode: 200}
-		}, func(c *dispatch.Config) { c.Workers = 8 })
-		b.endpoint("bad")
-		b.endpoint("good")
-		b.run()
-		began := time.Now()
-		b.commit("bad", "x", 500, true)
-		b.commit("good", "p", 500, true)
-		synctest.Wait()
-		n := 0
-		for _, s := range b.all() {
-			if s.endpoint == "good" && s.at.Equal(began) {
-				n++
-			}
-		}
-		if n != 500 {
-			t.Errorf("%d of 500 deliveries of the good endpoint were sent at once", n)
-		}
-		if b.most["bad"] != 4 {
-			t.Errorf("the hanging endpoint held %d attempts, want its cap of 4", b.most["bad"])
-		}
-		b.cut()
-		<-b.done
-	})
-}
-
 func TestLanesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
@@ -248,40 +214,6 @@ func TestLanesOfAClassGoRound(t *testing.T) {
 	})
 }
 
-// What a full lane cannot hold waits in the outbox and is sent, each once.
-func TestOverflowStaysInTheOutbox(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
-			<-time.After(10 * time.Millisecond)
-			return deliver.Result{OK: true, StatusCode: 200}
-		}, func(c *dispatch.Config) { c.LaneQueue = 64 })
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 3000, true)
-		if held := b.d.Stats().Held; held > 64+4 {
-			t.Errorf("%d held in memory, want at most the lane's 64 and what is in flight", held)
-		}
-		pass(30 * time.Second)
-		counts := map[string]int{}
-		for _, s := range b.all() {
-			counts[s.id]++
-		}
-		twice := 0
-		for _, n := range counts {
-			if n > 1 {
-				twice++
-			}
-		}
-		if len(counts) != 3000 || twice > 0 {
-			t.Errorf("%d deliveries sent, %d of them twice: want 3,000 once each", len(counts), twice)
-		}
-		if b.d.Stats().Overflow == 0 {
-			t.Error("overflow is not counted")
-		}
-		b.stop()
-	})
-}
-
 // The outbox is read at the start: another process's deliveries are found when
 // their claim has run out.
 func TestRecoversWhatAnotherProcessLeft(t *testing.T) {
@@ -297,31 +229,6 @@ func TestRecoversWhatAnotherProcessLeft(t *testing.T) {
 		if len(ss) != 100 || ss[0].at.Sub(began) != 45*time.Second {
 			t.Fatalf("%d sent, want 100 when the claim of 45 s ends", len(ss))
 		}
-	})
-}
-
-func TestNothingIsSentAfterAnEndpointIsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
-			<-time.After(time.Second)
-			return deliver.Result{OK: true}
-		}, nil)
-		b.endpoint("a")
-		m := b.manager()
-		b.run()
-		b.commit("a", "p", 100, true)
-		pass(2500 * time.Millisecond)
-		if err := m.Delete(t.Context(), "o", "a"); err != nil {
-			t.Fatal(err)
-		}
-		n := len(b.all())
-		for _, after := range []time.Duration{5 * time.Second, time.Hour} {
-			pass(after)
-			if m := len(b.all()); m != n {
-				t.Fatalf("%d attempts began after Delete returned", m-n)
-			}
-		}
-		b.stop()
 	})
 }
 

@@ -63,6 +63,7 @@ func TestHangingEndpointsLeaveWorkersFree(t *testing.T) {
 		each    int // deliveries to each of them
 		bound   time.Duration
 	}{
+		{"one hangs", 1, 500, 0},
 		{"64 hang", 64, 50, 5 * time.Millisecond},
 		{"64 hang with full queues", 64, 150, 5 * time.Millisecond},
 		{"500 hang", 500, 10, 5 * time.Millisecond},
@@ -93,6 +94,9 @@ func TestHangingEndpointsLeaveWorkersFree(t *testing.T) {
 				worst, n := b.worst("good")
 				if n != 10+600 || worst > row.bound {
 					t.Errorf("%d of 610 deliveries of the others were sent, the latest after %s: want all within %s", n, worst, row.bound)
+				}
+				if b.most["bad0"] != 4 {
+					t.Errorf("one that hangs held %d attempts, want its cap of 4", b.most["bad0"])
 				}
 				b.cut()
 				<-b.done
@@ -246,6 +250,9 @@ func TestOverflowKeepsTheOrder(t *testing.T) {
 		b.endpoint("a")
 		b.run()
 		b.commit("a", "old", 500, true)
+		if s := b.d.Stats(); s.Held > 32+1 || s.Overflow == 0 {
+			t.Errorf("%d held in memory and %d left to the outbox, want at most the lane's 32 and what is in flight", s.Held, s.Overflow)
+		}
 		for i := range 50 {
 			pass(50 * time.Millisecond)
 			b.commit("a", fmt.Sprint("new", i, "-"), 1, true)
