@@ -127,63 +127,42 @@ func TestWhoJoinedIsServedByTheNextProcess(t *testing.T) {
 	}
 }
 
-// It gets them also if the account was not yet polled at all by the process that it joined.
-func TestWhoJoinedBeforeTheFirstPollIsServedByTheNextProcess(t *testing.T) {
-	for _, killed := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
-			m := sub("m", "nasa")
-			d := w.detector(t, nil)
-			end := running(t, d)
-			set(t, d, m)
-			s := resumed(history(w))
-			end(false)
-			w.setBefore(failing(true))
-			d = w.detector(t, nil)
-			set(t, d, m)
-			end = running(t, d)
-			after(time.Minute)
-			set(t, d, s)
-			end(killed)
-			w.setBefore(nil)
-			d = w.detector(t, nil)
-			set(t, d, m)
-			set(t, d, s)
-			defer start(t, d)()
-			after(time.Minute)
-			if lost := missing(w, ids("joins", "p", 0, 60)); len(lost) > 0 {
-				t.Errorf("killed %t: lost %v", killed, lost)
-			}
-		})
-	}
-}
-
-// It gets the posts since its Since, however little before the last poll of the process
-// before that was: the first poll of an account looks back less than later ones.
+// It gets the posts since its Since also if the account was not yet polled by the process that it
+// joined, however little before the last poll of the process before that was: the first poll of
+// an account looks back less than later ones.
 func TestWhoJoinsBeforeTheFirstPollOfAnAccount(t *testing.T) {
-	for _, back := range []int{2, 5, 14, 16, 40} { // posts, every 2 min; MaxOverlap is 30 min
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
-			w.setPageSize(2)
-			short := func(c *settings) { c.Overlap = time.Minute }
-			d := w.detector(t, short)
-			end := running(t, d)
-			set(t, d, sub("m", "nasa"))
-			since := history(w).Add(time.Duration(60-back)*2*time.Minute - time.Second)
-			end(false)
-			w.setBefore(failing(true))
-			d = w.detector(t, short)
-			set(t, d, sub("m", "nasa"))
-			defer start(t, d)()
-			after(time.Minute)
-			set(t, d, resumed(since))
-			w.setBefore(nil)
-			after(10 * time.Minute)
-
-			if lost := missing(w, ids("joins", "p", 60-back, 60)); len(lost) > 0 {
-				t.Errorf("%d posts back: lost %v", back, lost)
-			}
-		})
+	for _, back := range []int{2, 5, 14, 16, 40, 60} { // posts, every 2 min; MaxOverlap is 30 min
+		for _, then := range []string{"goes on", "ends", "is killed"} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.setPageSize(2)
+				short := func(c *settings) { c.Overlap, c.MaxPages = time.Minute, 40 }
+				d := w.detector(t, short)
+				end := running(t, d)
+				set(t, d, sub("m", "nasa"))
+				s := resumed(history(w).Add(time.Duration(60-back)*2*time.Minute - time.Second))
+				end(false)
+				w.setBefore(failing(true))
+				d = w.detector(t, short)
+				set(t, d, sub("m", "nasa"))
+				end = running(t, d)
+				after(time.Minute)
+				set(t, d, s)
+				if then != "goes on" {
+					end(then == "is killed")
+					d = w.detector(t, short)
+					set(t, d, sub("m", "nasa"))
+					set(t, d, s)
+					end = running(t, d)
+				}
+				w.setBefore(nil)
+				after(10 * time.Minute)
+				end(false)
+				if lost := missing(w, ids("joins", "p", 60-back, 60)); len(lost) > 0 {
+					t.Errorf("%d posts back, and the process %s: lost %v", back, then, lost)
+				}
+			})
+		}
 	}
 }
 
@@ -241,9 +220,10 @@ func TestGapReadOnKeepsTheCursorBehindWhoJoined(t *testing.T) {
 	})
 }
 
-// Of two nodes the other one serves it when the first ends before the account is polled.
-func TestWhoJoinedIsServedWhenItsNodeEnds(t *testing.T) {
-	for _, killed := range []bool{true, false} {
+// Of two nodes the other one serves it when the first ends, or gives the account away, before the
+// account is polled.
+func TestWhoJoinedIsServedByTheNextNode(t *testing.T) {
+	for _, then := range []string{"ends", "is killed", "gives it away"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
 			n := &nodes{subs: []Subscription{sub("m", "nasa")}}
@@ -259,19 +239,34 @@ func TestWhoJoinedIsServedWhenItsNodeEnds(t *testing.T) {
 			n.give(t, 0, fleet.All())
 			n.give(t, 1, fleet.Set{})
 			s := resumed(history(w))
-			w.setBefore(failing(true))
-			after(time.Minute)
+			gives := then == "gives it away"
+			if gives {
+				w.setSlow(5 * time.Second) // the poll under way reads on, and is dropped
+			} else {
+				w.setBefore(failing(true))
+				after(time.Minute)
+			}
 			n.subs = append(n.subs, s)
 			for _, d := range n.list {
 				set(t, d, s)
 			}
-			ends[0](killed)
+			if gives {
+				after(time.Second)
+				n.give(t, 0, fleet.Set{})
+				after(30 * time.Second)
+			} else {
+				ends[0](then == "is killed")
+			}
 			w.setBefore(nil)
+			w.setSlow(0)
 			n.give(t, 1, fleet.All())
 			after(time.Minute)
 			ends[1](false)
+			if gives {
+				ends[0](false)
+			}
 			if lost := missing(w, append(ids("joins", "p", 0, 60), ids("m", "p", 0, 60)...)); len(lost) > 0 {
-				t.Errorf("killed %t: lost %v", killed, lost)
+				t.Errorf("the node %s: lost %v", then, lost)
 			}
 		})
 	}

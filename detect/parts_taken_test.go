@@ -154,41 +154,6 @@ func (c counting) Cursors(ctx context.Context, targets ...string) ([]Cursor, err
 	return c.world.Cursors(ctx, targets...)
 }
 
-// A monitor that has joined an account and was not served yet is served by the node that
-// takes the account.
-func TestWhoJoinedIsServedByTheNextNode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		n, stop := two(t, w, nil)
-		defer stop()
-		since := time.Now()
-		n.subs = []Subscription{sub("m", "nasa")}
-		n.give(t, 0, fleet.All())
-		n.give(t, 1, fleet.Set{})
-		for i := range 60 {
-			w.publish("nasa", fmt.Sprint("p", i), 0)
-			after(2 * time.Minute)
-		}
-		w.setSlow(5 * time.Second) // no poll ends before the account is given up
-		joins := sub("joins", "nasa")
-		joins.Accounts[0].Since = since // as one that was paused since then
-		set(t, n.list[0], joins)
-		after(time.Second)
-		n.subs = append(n.subs, joins)
-		if err := n.list[1].Set(t.Context(), joins); err != nil { // the other node hears of it, too
-			t.Fatal(err)
-		}
-		n.give(t, 0, fleet.Set{})
-		after(30 * time.Second) // the poll under way reads on, and is dropped
-		w.setSlow(0)
-		n.give(t, 1, fleet.All())
-		after(time.Minute)
-		if lost := missing(w, append(ids("joins", "p", 0, 60), ids("m", "p", 0, 60)...)); len(lost) > 0 {
-			t.Errorf("lost %v", lost)
-		}
-	})
-}
-
 // A monitor whose turn comes when the account that was taken has been polled already for
 // another one lacks nothing, and is not served from its beginning.
 func TestWhoIsSetLaterGoesOnWhereTheOtherNodeWas(t *testing.T) {
