@@ -270,6 +270,15 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		"Backoff.Max":  func(c *settings) { c.Backoff.Min, c.Backoff.Max = time.Minute, time.Second },
 		"Horizon":      func(c *settings) { c.Horizon = time.Second },
 		"FetchTimeout": func(c *settings) { c.FetchTimeout = 48 * time.Hour },
+		"FetchRate 0":  func(c *settings) { c.Pace = PaceBudget },
+		"Shards 4":     func(c *settings) { c.Pace, c.FetchRate, c.Shards = PaceBudget, 1, 4 },
+		"Pace 7":       func(c *settings) { c.Pace = 7 },
+		"BatchSize -1": func(c *settings) { c.BatchSize = -1 },
+		"MinOverlap":   func(c *settings) { c.MinOverlap = time.Hour },
+		"MaxOverlap":   func(c *settings) { c.MaxOverlap = time.Second },
+		"Gather -1ns":  func(c *settings) { c.Gather = -1 },
+		"at most 1s":   func(c *settings) { c.Gather = time.Second + 1 },
+		"Gather 1ms":   func(c *settings) { c.Gather, c.Pace, c.FetchRate = time.Millisecond, PaceBudget, 1 },
 	} {
 		c := settings{Deps: Deps{Fetcher: w, Journal: w, State: w}}
 		tune(&c)
@@ -277,7 +286,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 			t.Errorf("error %v, want one that names %s and what is allowed", err, want)
 		}
 	}
-	d, err := New(Config{}, Deps{Fetcher: w, Journal: w, State: w})
+	d, err := New(Config{Gather: time.Second}, Deps{Fetcher: w, Journal: w, State: w})
 	if err != nil {
 		t.Fatal(err)
 	}
