@@ -10,7 +10,7 @@ import (
 
 const (
 	corsMethods = "GET, POST, PATCH, DELETE"
-	corsRequest = "Content-Type, Idempotency-Key, If-Match, X-Api-Key, X-Request-Id"
+	corsRequest = "Authorization, Content-Type, Idempotency-Key, If-Match, X-Api-Key, X-Request-Id"
 	corsAnswer  = "ETag, Idempotent-Replayed, Retry-After, X-Credits-Used, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id"
 	corsMaxAge  = "600" // seconds for which a browser may cache the answer to a preflight
 )

@@ -69,6 +69,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if p != nil && p != http.ErrAbortHandler {
 			h.opts.Logger.Error("panic", "request_id", x.named, "route", x.pattern(), "panic", p, "stack", string(debug.Stack()))
 			if x.status == 0 {
+				if x.route == nil { // a panic of Options.Key
+					x.route = &route{}
+				}
 				x.fail(&failure{status: http.StatusInternalServerError, text: "internal error"})
 				p = nil
 			} else {
@@ -83,6 +86,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.cors(w, r) {
 		x.status = http.StatusNoContent
 		return
+	}
+	if h.opts.Key != nil {
+		r = r.Clone(r.Context())
+		r.Header.Set("X-Api-Key", string(h.opts.Key(r)))
 	}
 	h.mux.ServeHTTP(x, r)
 	if x.route == nil {

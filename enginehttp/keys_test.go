@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -50,5 +51,39 @@ func TestInvalidKeysAreAnsweredAlike(t *testing.T) {
 	}
 	if spent, _ := w.spent(mine); spent != 0 {
 		t.Errorf("charged %d for requests without a valid key", spent)
+	}
+}
+
+// Options.Key says where a request has its key, also one for a WebSocket.
+func TestKeyOfRequest(t *testing.T) {
+	w := newWorld(t, func(s *setup) {
+		s.options.Key = func(r *http.Request) secret.Value {
+			if r.Header.Get("X-Panic") != "" {
+				panic("a mistake in Key")
+			}
+			token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+			return secret.Value(token)
+		}
+	})
+	for _, row := range []struct {
+		name, header, value string
+		status              int
+	}{
+		{"in the place of the program", "Authorization", "Bearer " + w.key[mine], 200},
+		{"of another owner", "Authorization", "Bearer " + w.key[theirs], 404},
+		{"none", "Accept", "*/*", 401},
+		{"unknown", "Authorization", "Bearer nonsense", 401},
+		{"in the header that Key does not read", "X-Api-Key", w.key[mine], 401},
+		{"a panic", "X-Panic", "yes", 500},
+	} {
+		r := request("GET", w.ids[mine].Replace(monitors+"/{monitor}"), "")
+		r.Header.Set(row.header, row.value)
+		a := w.send(r)
+		if a.status != row.status || a.status == 401 && strings.Contains(a.body, "x-api-key") {
+			t.Errorf("a key %s: %d %s, want %d", row.name, a.status, a.body, row.status)
+		}
+		if r.Header.Get("X-Api-Key") != "" && row.header != "X-Api-Key" {
+			t.Errorf("a key %s: the caller's request was changed", row.name)
+		}
 	}
 }

@@ -22,6 +22,9 @@ import (
 type Options struct {
 	// Auth returns the owner and the rights of a request's key. Required.
 	Auth apikey.Authenticator
+	// Key returns the API key of a request, "" for none, also of one that opens a WebSocket; for
+	// example the token of its Authorization header. Defaults to the header X-Api-Key.
+	Key func(*http.Request) secret.Value
 	// Keys administers API keys: requests with a key of scope admin manage their owner's keys.
 	// If it is nil, the endpoints at /v1/account/keys answer 501.
 	Keys *apikey.Manager

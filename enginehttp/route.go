@@ -158,7 +158,15 @@ func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, 
 // maxKey is the maximum length of an x-api-key, in bytes. A longer key is not looked up.
 const maxKey = 512
 
-var unauthorized = &failure{status: http.StatusUnauthorized, text: "API key missing, invalid or expired: want one in the header x-api-key"}
+// unauthorized returns the 401. Only its program knows where a request has its key if Options.Key
+// is set.
+func (h *Handler) unauthorized() error {
+	text := "API key missing, invalid or expired"
+	if h.opts.Key == nil {
+		text += ": want one in the header x-api-key"
+	}
+	return &failure{status: http.StatusUnauthorized, text: text}
+}
 
 // hasKey reports whether there is a key to look up.
 func (c *call) hasKey() bool {
@@ -169,11 +177,11 @@ func (c *call) hasKey() bool {
 // admit checks the key, and counts the request against its rate.
 func (h *Handler) admit(x *exchange, c *call) error {
 	if !c.hasKey() {
-		return unauthorized
+		return h.unauthorized()
 	}
 	who, err := h.opts.Auth.Authenticate(c.Context(), secret.Value(c.Header.Get("X-Api-Key")))
 	if errors.Is(err, apikey.ErrInvalid) {
-		return unauthorized
+		return h.unauthorized()
 	}
 	if err != nil {
 		return &failure{status: http.StatusServiceUnavailable, text: "the key cannot be checked now", cause: err, retry: time.Second}
