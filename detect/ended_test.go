@@ -1,0 +1,60 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// calls are those of a detector that wait for its shards or for the store.
+var calls = map[string]func(context.Context, *Detector) error{
+	"Account": func(ctx context.Context, d *Detector) error { _, _, err := d.Account(ctx, "nasa"); return err },
+	"Query":   func(ctx context.Context, d *Detector) error { _, _, err := d.Query(ctx, "moon"); return err },
+	"Worst": func(ctx context.Context, d *Detector) error {
+		_, err := d.Worst(ctx, WorstQuery{Limit: 1, All: true})
+		return err
+	},
+	"Plan":           func(ctx context.Context, d *Detector) error { _, err := d.Plan(ctx); return err },
+	"Set":            func(ctx context.Context, d *Detector) error { return d.Set(ctx, sub("n", "esa", "jaxa")) },
+	"Remove":         func(ctx context.Context, d *Detector) error { return d.Remove(ctx, "m") },
+	"SetQuery":       func(ctx context.Context, d *Detector) error { return d.SetQuery(ctx, asks("s", "sun")) },
+	"RemoveQuery":    func(ctx context.Context, d *Detector) error { return d.RemoveQuery(ctx, "r") },
+	"ReadUntil":      func(ctx context.Context, d *Detector) error { _, err := d.ReadUntil(ctx, "m", "nasa"); return err },
+	"QueryReadUntil": func(ctx context.Context, d *Detector) error { _, err := d.QueryReadUntil(ctx, "r"); return err },
+	"SetParts":       func(ctx context.Context, d *Detector) error { return d.SetParts(ctx, fleet.Set{}) },
+	"Lose":           func(ctx context.Context, d *Detector) error { return d.Lose(ctx) },
+	"Spend":          func(ctx context.Context, d *Detector) error { return d.Spend(ctx) },
+}
+
+// A call fails after the end, and when its context ends before the shards have answered.
+func TestCallsThatCannotBeAnswered(t *testing.T) {
+	for name, call := range calls {
+		for _, ended := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSearchable()
+				d := w.detector(t, func(c *settings) { c.Shards, c.FetchRate, c.FetchBurst = 2, 0.001, 1 })
+				stop := start(t, d)
+				set(t, d, sub("m", "nasa"))
+				setQuery(t, d, asks("r", "moon"))
+				after(time.Minute)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if ended {
+					stop()
+				} else {
+					defer stop()
+					cancel()
+				}
+				if err := call(ctx, d); err == nil {
+					t.Errorf("%s, ended %t: no error", name, ended)
+				} else if ended && errors.Is(err, context.Canceled) {
+					t.Errorf("%s, ended %t: %v", name, ended, err)
+				}
+			})
+		}
+	}
+}
