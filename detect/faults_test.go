@@ -3,6 +3,7 @@ package detect
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -276,6 +277,11 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		"BatchSize -1": func(c *settings) { c.BatchSize = -1 },
 		"MinOverlap":   func(c *settings) { c.MinOverlap = time.Hour },
 		"MaxOverlap":   func(c *settings) { c.MaxOverlap = time.Second },
+		"Cost.Limit 5": func(c *settings) { c.Cost.Limit = 5 },
+		"Cost.Limit -": func(c *settings) { c.Cost.Limit = -1 },
+		"Prices.Post":  func(c *settings) { c.Cost.Prices.Post = -1 },
+		"Prices.User":  func(c *settings) { c.Cost.Prices.User = math.NaN() },
+		"Prices.Event": func(c *settings) { c.Cost.Prices.Event = 1e9 + 1 },
 		"Gather -1ns":  func(c *settings) { c.Gather = -1 },
 		"at most 1s":   func(c *settings) { c.Gather = time.Second + 1 },
 		"Gather 1ms":   func(c *settings) { c.Gather, c.Pace, c.FetchRate = time.Millisecond, PaceBudget, 1 },
@@ -284,6 +290,11 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		tune(&c)
 		if _, err := New(c.Config, c.Deps); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
 			t.Errorf("error %v, want one that names %s and what is allowed", err, want)
+		}
+	}
+	for _, p := range []fetcher.Prices{{Post: 1}, {User: 1e9}, {Event: 1}} {
+		if _, err := New(Config{Cost: Cost{Limit: 5, Prices: p}}, Deps{Fetcher: w, Journal: w, State: w}); err != nil {
+			t.Errorf("prices %+v: %v", p, err)
 		}
 	}
 	d, err := New(Config{Gather: time.Second}, Deps{Fetcher: w, Journal: w, State: w})

@@ -95,6 +95,10 @@ func TestRedeliver(t *testing.T) {
 			_, err := m.Disable(context.Background(), "o", "a", "down")
 			return err
 		}, want: &deliver.FieldError{}, sent: 4},
+		{name: "of a paused endpoint", owner: "o", state: deliver.StateFailed, edit: func(m *endpoints.Manager) error {
+			paused := true
+			return second(m.Update(context.Background(), "o", "a", endpoints.Update{Paused: &paused}))
+		}, want: &deliver.FieldError{}, sent: 4},
 		{name: "of a deleted endpoint", owner: "o", state: deliver.StateFailed, edit: func(m *endpoints.Manager) error {
 			return m.Delete(context.Background(), "o", "a")
 		}, want: deliver.ErrEndpointNotFound, sent: 4},
