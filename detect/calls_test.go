@@ -40,19 +40,3 @@ func TestFetcherIsAskedWithoutAtSign(t *testing.T) {
 		}
 	})
 }
-
-// A nil *RateLimitError in an error, a usual mistake in Go, is an error like any
-// other.
-func TestTypedNilError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
-			var rl *fetcher.RateLimitError
-			return nil, rl
-		})
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(time.Minute)
-	})
-}

@@ -26,13 +26,18 @@ func (s badStreamer) Stream(context.Context, fetcher.StreamQuery, func(fetcher.S
 	return s.err
 }
 
-// A nil *StatusError in an error is a failure of the call that returned it, and stops
+// A nil *StatusError or *RateLimitError in an error is a failure of the call that returned it, and stops
 // nothing else.
 func TestErrorThatPanicsIsAFailure(t *testing.T) {
 	var status *fetcher.StatusError
 	for name, set := range map[string]func(w *world, s *settings){
 		"timeline": func(w *world, s *settings) {
 			w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) { return nil, status })
+		},
+		"limit": func(w *world, s *settings) {
+			w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+				return nil, (*fetcher.RateLimitError)(nil)
+			})
 		},
 		"timelines": func(w *world, s *settings) {
 			s.Roles.Batch = &batchWorld{world: w, answer: func([]fetcher.TimelineQuery, []fetcher.Page) ([]fetcher.Page, error) { return nil, status }}

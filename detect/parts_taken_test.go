@@ -3,16 +3,12 @@ package detect
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/internal/testsize"
-	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // two makes two nodes on a world; neither has a part.
@@ -298,44 +294,4 @@ func TestStreamIsHandedOver(t *testing.T) {
 			t.Errorf("%d events, want %d", len(w.got()), len(want))
 		}
 	})
-}
-
-// An account that another node polls takes little memory.
-func TestAccountsElsewhereTakeLittleMemory(t *testing.T) {
-	n := testsize.Of(100_000, 200_000, 1_000_000)
-	w := &world{cursors: map[string]Cursor{}}
-	d, err := New(Config{}, Deps{Fetcher: w, Journal: w, State: w})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.SetParts(t.Context(), fleet.Set{}); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- d.Run(t.Context()) }()
-	defer func() { d.Stop(); <-ended }()
-	heap := func() float64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc)
-	}
-	before := heap()
-	const each = 1000
-	for i := range n / each {
-		s := Subscription{Source: deliver.Source{Kind: deliver.SourceMonitor, ID: fmt.Sprint("m", i), Owner: "o"}, Interval: time.Minute}
-		for k := range each {
-			s.Accounts = append(s.Accounts, monitor.Account{Username: fmt.Sprintf("an_account_%d", i*each+k)})
-		}
-		if err := d.Set(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if per := (heap() - before) / float64(n); per > 32 {
-		t.Errorf("%.1f bytes for an account that another node polls, want at most 32", per)
-	} else {
-		t.Logf("%.1f bytes for an account that another node polls", per)
-	}
-	runtime.KeepAlive(d)
 }

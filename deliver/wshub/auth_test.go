@@ -81,7 +81,7 @@ func TestConnectionsOfAKey(t *testing.T) {
 			c.wants("connected 0")
 			open = append(open, c)
 		}
-		w.open("").wantsEnd(4003, "error 4003")
+		w.open("").wantsRefusal(4003, "too many connections: the key has 5 of at most 5")
 		w.openAs("bob", "").wants("connected 0")
 		open[2].ws.CloseNow()
 		synctest.Wait()
@@ -101,7 +101,7 @@ func TestRevocation(t *testing.T) {
 		w.hub.Revoke("id-ann")
 		a.wantsEnd(4001, "error 4001")
 		b.wantsEnd(4001, "error 4001")
-		w.open("").wantsEnd(4001, "error 4001")
+		w.open("").wantsRefusal(4001, "key not valid")
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("took %s", took)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -31,18 +30,6 @@ func (c *client) wantsRefusal(code int, message string) {
 	if _, err = c.read(); !errors.As(err, &ce) || int(ce.Code) != code || ce.Reason != message {
 		c.t.Fatalf("end %v: want %d %q", err, code, message)
 	}
-}
-
-func TestErrorFramesHaveAMessage(t *testing.T) {
-	inWorld(t, func(o *wshub.Options) { o.MaxPerKey = 1 }, func(t *testing.T, w *world) {
-		bad, _, err := w.connect("", http.Header{"X-Api-Key": {"nonsense"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		bad.wantsRefusal(4001, "key not valid")
-		w.open("").wants("connected 0")
-		w.open("").wantsRefusal(4003, "too many connections: the key has 1 of at most 1")
-	})
 }
 
 // Who narrows the stream to what the owner does not have would wait for ever.
