@@ -49,23 +49,6 @@ func TestPostDuringCreationIsDeliveredOnce(t *testing.T) {
 	})
 }
 
-func TestWholeSecondStampCountsForItsSecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		after(300 * time.Millisecond)
-		s := sub("m", "nasa")
-		w.posts["nasa"] = []post{
-			{tweet: fetcher.Tweet{ID: "cut", Username: "nasa", PublishedAt: time.Now().Truncate(time.Second)}},
-			{tweet: fetcher.Tweet{ID: "before", Username: "nasa", PublishedAt: time.Now().Truncate(time.Second).Add(-time.Millisecond)}},
-		}
-		set(t, d, s)
-		after(time.Minute)
-		wantEvents(t, w, "m:cut")
-	})
-}
-
 func TestAccountIsPolledOnceForAllMonitors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

@@ -9,55 +9,41 @@ import (
 // A source that was active again when its accounts, or its query, were last read for others
 // lacks the posts of its suspension, if that process had not heard of it.
 func TestWhoIsResumedIsServedByTheNextProcess(t *testing.T) {
-	rules := map[string]func(QuerySubscription) QuerySubscription{
-		"a rule that searches":        func(s QuerySubscription) QuerySubscription { return s },
-		"a rule with a covered query": func(s QuerySubscription) QuerySubscription { return byAuthors(s, "nasa") },
-	}
-	for name, rule := range rules {
+	for name, join := range map[string]func(t *testing.T, d *Detector, joins QuerySubscription){
+		"a rule that searches": func(t *testing.T, d *Detector, joins QuerySubscription) { setQuery(t, d, joins) },
+		"a rule with a covered query": func(t *testing.T, d *Detector, joins QuerySubscription) {
+			setQuery(t, d, byAuthors(joins, "nasa"))
+		},
+		"a monitor": func(t *testing.T, d *Detector, joins QuerySubscription) {
+			s := resumed(joins.Since)
+			s.Resumed = joins.Resumed
+			set(t, d, s)
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newSearchable()
 				d := w.detector(t, nil)
 				end := running(t, d)
 				set(t, d, sub("m", "nasa"))
-				goes, joins := rule(asks("r", "post")), rule(asks("joins", "post"))
+				goes, joins := asks("r", "post"), asks("joins", "post")
 				setQuery(t, d, goes)
-				history(w.world)
+				joins.Since = history(w.world)
 				joins.Resumed, joins.MaxResults = time.Now(), 100
 				after(25 * time.Second) // nobody hears of it
 				end(true)
 				d = w.detector(t, nil)
 				set(t, d, sub("m", "nasa"))
 				setQuery(t, d, goes)
-				setQuery(t, d, joins)
+				join(t, d, joins)
 				defer start(t, d)()
 				after(5 * time.Minute)
-				if lost := missing(w.world, append(ids("joins", "p", 0, 60), ids("r", "p", 0, 60)...)); len(lost) > 0 {
+				if lost := missing(w.world, append(ids("joins", "p", 0, 60), ids("m", "p", 0, 60)...)); len(lost) > 0 {
 					t.Errorf("lost %v", lost)
 				}
 			})
 		})
 	}
-	t.Run("a monitor", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
-			d := w.detector(t, nil)
-			end := running(t, d)
-			set(t, d, sub("m", "nasa"))
-			joins := resumed(history(w))
-			joins.Resumed = time.Now()
-			after(25 * time.Second)
-			end(true)
-			d = w.detector(t, nil)
-			set(t, d, sub("m", "nasa"))
-			set(t, d, joins)
-			defer start(t, d)()
-			after(time.Minute)
-			if lost := missing(w, append(ids("joins", "p", 0, 60), ids("m", "p", 0, 60)...)); len(lost) > 0 {
-				t.Errorf("lost %v", lost)
-			}
-		})
-	})
 }
 
 // A source that was read for since it was resumed is not read for from its Since again.
