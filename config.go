@@ -24,11 +24,17 @@ type Config struct {
 	// Fetcher reads the accounts' timelines. Required without Sources.
 	Fetcher fetcher.Fetcher
 	// Roles are the other calls that the platform supports, such as a search for filter rules. A
-	// nil role defaults to the Fetcher, if the Fetcher has the role's methods. Set a role if
-	// another value has its methods. Set it also if the Fetcher is a wrapper that hides them, for
-	// example for logging (see fetcher.RolesOf). Without a Searcher a rule can run only if its
-	// query names the accounts that its posts come from.
+	// nil role defaults to the Fetcher, if the Fetcher has the role's methods. Of these, Probe is
+	// used with Detect.ProbeRate or detect.PaceBudget alone, and Stream is the stream of accounts,
+	// unless Roles.SearchStream is set. Set a role if another value has its methods. Set it also if
+	// the Fetcher is a wrapper that hides them, for example for logging (see fetcher.RolesOf).
+	// Without a Searcher a rule can run only if its query names the accounts that its posts come
+	// from.
 	Roles fetcher.Roles
+	// CheckAccount returns an error if no account of Fetcher's platform can have the name, such as
+	// that of a pasted address. The error describes valid names. Monitors refuse the others. The
+	// adapters have one, such as mastodon.CheckAccount. Nil accepts all names.
+	CheckAccount func(name string) error
 	// Sources are platforms with names, in addition to Fetcher if that is set. Defaults to none.
 	Sources []Source
 	// Store keeps monitors, rules, events and deliveries. Defaults to a new storage/memory store.

@@ -40,7 +40,8 @@ type Engine struct {
 	fleet   *membership // nil without Config.Fleet
 	shared  sharedKey
 
-	life lifecycle
+	life    lifecycle
+	sources []Source // the first is Config.Fetcher, if that is set
 	// sealed is the error of Ready that names endpoints with secrets that cannot be decrypted; nil
 	// if there are none.
 	sealed atomic.Pointer[error]
@@ -137,6 +138,7 @@ func (e *Engine) wire() (err error) {
 	if e.dispatcher, err = dispatch.New(dc); err != nil {
 		return err
 	}
+	e.sources = e.cfg.allSources(tc)
 	if e.platforms, err = e.cfg.newDetectors(tc, deps, e.dispatcher.Enqueue, e.reportTrouble, e.fleet); err != nil {
 		return err
 	}

@@ -54,14 +54,14 @@ func (r *records) newManagers(c *Config, store storage.Store, stored *endpoints.
 	}
 	r.rules, err = rule.NewManager(rule.Config{
 		Records: store.Ports().Records, Tracker: r.searches, Webhooks: r.endpoints.Webhooks(), Parse: c.Rules.Parse, MinInterval: c.Rules.MinInterval,
-		Platforms: c.sourceNames(), Limits: l.rule, Price: func(r rule.Rule) int64 { return int64(l.price(r).PerDay) },
+		Platforms: c.sourceNames(), NeedPlatform: c.needNames(), Limits: l.rule, Price: func(r rule.Rule) int64 { return int64(l.price(r).PerDay) },
 		Applied: r.applied, Logger: c.Logger, Now: r.now,
 	})
 	if err != nil {
 		return err
 	}
 	r.searches.parse, l.every = r.rules.ParseRule, r.rules.Every
-	names := accountNames{r.platforms, c.sourceNames()}
+	names := accountNames{r.platforms, c.sourceNames(), c.needNames()}
 	r.monitors, err = monitor.NewManager(monitor.Config{
 		Records: store.Ports().Records, Tracker: monitorTracker{r.platforms}, Webhooks: r.endpoints.Webhooks(),
 		Paced: c.paced(), CheckAccount: names.check, Canonical: names.canonical,

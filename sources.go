@@ -1,6 +1,7 @@
 package streamwatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -20,6 +21,9 @@ type Source struct {
 	// "name:account", and rules name the source as their platform. It has 1 to 32 lower-case
 	// letters, digits, "-" and "_", begins with a letter, and is not "did". Required.
 	//
+	// Without Config.Fetcher, new monitors and rules may leave out the name of the source only if
+	// there is one source.
+	//
 	// Ids of events and names of cursors in the Store depend on Name. If a source is renamed, or
 	// Config.Fetcher becomes a source with a name, posts may be delivered again, as events with
 	// other ids. This concerns posts published since their account was added to its monitor.
@@ -31,8 +35,8 @@ type Source struct {
 	// Detect tunes the polling of the source. Each source has its own budgets, backoffs and
 	// overlap. DeliverBy defaults to Config.Detect.DeliverBy.
 	Detect detect.Config
-	// CheckAccount returns an error if no account of the platform can have the name. The error
-	// describes valid names. Nil accepts all names.
+	// CheckAccount returns an error if no account of the platform can have the name: see
+	// Config.CheckAccount.
 	CheckAccount func(name string) error
 }
 
@@ -46,6 +50,9 @@ func (c *Config) checkSources() error {
 	}
 	if c.Fetcher == nil && c.Roles != (fetcher.Roles{}) {
 		return errors.New("streamwatch: Config.Roles is not allowed without Config.Fetcher: want the Roles of a source")
+	}
+	if c.Fetcher == nil && c.CheckAccount != nil {
+		return errors.New("streamwatch: Config.CheckAccount is not allowed without Config.Fetcher: want the CheckAccount of a source")
 	}
 	tuned := c.Detect
 	tuned.DeliverBy = 0
@@ -64,16 +71,36 @@ func (c *Config) checkSources() error {
 			return fmt.Errorf("streamwatch: Config.Sources[%d].Fetcher of %q is missing: want a fetcher.Fetcher", i, s.Name)
 		}
 		seen[s.Name] = true
+		if err := checkRoles(fmt.Sprintf("Config.Sources[%d]", i), s.Fetcher, s.Roles); err != nil {
+			return err
+		}
+	}
+	return checkRoles("Config", c.Fetcher, c.Roles)
+}
+
+// checkRoles returns an error if a Fetcher has one method of a role and lacks the other, so that
+// the role would not be used and nobody told.
+func checkRoles(at string, f fetcher.Fetcher, set fetcher.Roles) error {
+	_, probes := f.(interface {
+		Probe(context.Context, []fetcher.Account) (fetcher.Probe, error)
+	})
+	if _, whole := f.(fetcher.Prober); probes && !whole && set.Probe == nil {
+		return fmt.Errorf("streamwatch: %s.Fetcher has the method Probe alone: want ProbeLimit, too, or a fetcher.Prober in Roles.Probe", at)
+	}
+	_, streams := f.(interface {
+		Stream(context.Context, fetcher.StreamQuery, func(fetcher.Signal) error) error
+	})
+	if _, whole := f.(fetcher.Streamer); streams && !whole && set.Stream == nil && set.SearchStream == nil {
+		return fmt.Errorf("streamwatch: %s.Fetcher has the method Stream alone: want Brings, too, or a fetcher.Streamer in Roles.Stream", at)
 	}
 	return nil
 }
 
-// allSources returns all sources. Config.Fetcher is the first, if it is set. Account names without
-// a source belong to the first source.
+// allSources returns all sources. Config.Fetcher is the first, if it is set.
 func (c *Config) allSources(tuned detect.Config) []Source {
 	var all []Source
 	if c.Fetcher != nil {
-		all = append(all, Source{Fetcher: c.Fetcher, Roles: c.Roles, Detect: tuned})
+		all = append(all, Source{Fetcher: c.Fetcher, Roles: c.Roles, Detect: tuned, CheckAccount: c.CheckAccount})
 	}
 	all = append(all, slices.Clone(c.Sources)...)
 	for i := range all {
@@ -153,6 +180,10 @@ func (c *Config) sourceNames() (names []string) {
 	return names
 }
 
+// needNames reports whether new accounts and rules must name their source, because several have
+// names and none has no name.
+func (c *Config) needNames() bool { return c.Fetcher == nil && len(c.Sources) > 1 }
+
 // paced reports whether budgets set the pace of all sources. Monitors then need no interval.
 func (c *Config) paced() bool {
 	return !slices.ContainsFunc(c.allSources(c.Detect), func(s Source) bool { return s.Detect.Pace == detect.PaceInterval })
@@ -162,6 +193,7 @@ func (c *Config) paced() bool {
 type accountNames struct {
 	platforms *platforms.Set
 	sources   []string
+	need      bool // Config.needNames
 }
 
 // canonical returns the full name of an account. If the account's source has a name, that is
@@ -173,14 +205,28 @@ func (n accountNames) canonical(account string) string {
 
 // check returns an error if the account's source can have no account of that name.
 func (n accountNames) check(account string) error {
-	p, name := n.platforms.Split(account)
+	p, name, written := n.platforms.Find(account)
 	switch {
 	case name == "":
 		return errors.New("an account name after the name of the source")
+	case !written && n.need:
+		return fmt.Errorf("the name of a source (%s), a colon and an account name", strings.Join(n.sources, ", "))
 	case p.CheckAccount != nil:
 		return p.CheckAccount(name)
-	case len(n.sources) > 0 && strings.Contains(name, ":") && !strings.HasPrefix(name, "did:"):
+	case !written && len(n.sources) > 0 && strings.Contains(name, ":") && !strings.HasPrefix(name, "did:"):
 		return fmt.Errorf("an account name, alone or after the name of a source (%s) and a colon", strings.Join(n.sources, ", "))
 	}
 	return nil
+}
+
+// Source returns the source that an account is on, and the account's name there. The Name of
+// Config.Fetcher is "". The error is a *monitor.FieldError if no monitor can have the account.
+func (e *Engine) Source(account string) (Source, string, error) {
+	account, err := e.monitors.CheckUsername(account)
+	if err != nil {
+		return Source{}, "", err
+	}
+	p, name := e.platforms.Split(account)
+	i := slices.IndexFunc(e.sources, func(s Source) bool { return s.Name == p.Name })
+	return e.sources[i], name, nil
 }

@@ -41,7 +41,7 @@ func TestSources(t *testing.T) {
 			{Name: "alpha", Fetcher: one, Detect: detect.Config{FetchRate: 5}}, {Name: "beta", Fetcher: two}}}
 		e := newEngine(t, cfg)
 		stop := startEngine(t, e)
-		m := create(t, e, monitor.CreateRequest{Name: "both", Usernames: []string{"nasa", "beta:NASA"}})
+		m := create(t, e, monitor.CreateRequest{Name: "both", Usernames: []string{"alpha:nasa", "beta:NASA"}})
 		pass(2 * time.Minute)
 		a, b := one.Post("nasa", "hello"), two.Post("nasa", "hello")
 		if a.ID != b.ID {
@@ -81,33 +81,163 @@ func TestSources(t *testing.T) {
 		if a, b := len(ofPlatform(&in, "alpha")), len(ofPlatform(&in, "beta")); a != 2 || b != 1 {
 			t.Errorf("%d events of alpha and %d of beta after a restart, want 2 and 1", a, b)
 		}
-		ok(t, second(e.Monitors().Update(t.Context(), "", m.ID, monitor.UpdateRequest{Usernames: &[]string{"nasa"}})))
+		ok(t, second(e.Monitors().Update(t.Context(), "", m.ID, monitor.UpdateRequest{Usernames: &[]string{"alpha:nasa"}})))
 		if st := e.Stats(); st.Sources["beta"].Targets != 0 {
 			t.Errorf("beta still polls: %+v", st.Sources["beta"])
 		}
 	})
 }
 
-func TestSourcesRefuse(t *testing.T) {
+// An account is on the source that it is written with. Without one it is on the only source, or the
+// one without a name, or it is refused.
+func TestAccountsOfSources(t *testing.T) {
 	p := enginetest.NewPlatform(enginetest.PlatformConfig{})
-	e := newEngine(t, streamwatch.Config{Sources: []streamwatch.Source{
-		{Name: "alpha", Fetcher: p},
-		{Name: "beta", Fetcher: p, CheckAccount: func(string) error { return errors.New("a name without dots") }},
-	}})
-	for account, want := range map[string]string{
-		"beta:a.b":   "want a name without dots",
-		"gamma:nasa": "want an account name, alone or after the name of a source (alpha, beta) and a colon",
-		"alpha:":     "want an account name after the name of the source",
+	plain := func(name string) error {
+		if strings.ContainsAny(name, ".:/@") {
+			return errors.New("a plain name")
+		}
+		return nil
+	}
+	alpha, beta := streamwatch.Source{Name: "alpha", Fetcher: p}, streamwatch.Source{Name: "beta", Fetcher: p, CheckAccount: plain}
+	several := streamwatch.Config{Sources: []streamwatch.Source{alpha, beta}}
+	one := streamwatch.Config{Sources: []streamwatch.Source{beta}}
+	both := streamwatch.Config{Fetcher: p, CheckAccount: plain, Sources: []streamwatch.Source{alpha}}
+	loose := streamwatch.Config{Fetcher: p, Sources: []streamwatch.Source{alpha}}
+	for _, c := range []struct {
+		cfg           streamwatch.Config
+		account, want string // where it is, or what is allowed
+	}{
+		{several, "alpha:nasa", "alpha nasa"},
+		{several, "@Beta:@NASA", "beta NASA"},
+		{several, "alpha:m:nasa", "alpha m:nasa"},
+		{several, "alpha:https://example.com/a", "alpha https://example.com/a"},
+		{several, "beta:a.b", "want a plain name"},
+		{several, "nasa", "want the name of a source (alpha, beta), a colon and an account name"},
+		{several, "did:plc:nasa", "want the name of a source (alpha, beta), a colon and an account name"},
+		{several, "gamma:nasa", "want the name of a source (alpha, beta), a colon and an account name"},
+		{several, "https://example.com/", "want the name of a source (alpha, beta), a colon and an account name"},
+		{several, "alpha:", "want an account name after the name of the source"},
+		{several, "alpha:..", "want handles of"},
+		{one, "nasa", "beta nasa"},
+		{one, "beta:nasa", "beta nasa"},
+		{one, "https://example.com/@nasa", "want a plain name"},
+		{both, "nasa", " nasa"},
+		{both, "@nasa", " nasa"},
+		{both, "alpha:nasa", "alpha nasa"},
+		{both, "https://example.com/@nasa", "want a plain name"},
+		{both, "gamma:nasa", "want a plain name"},
+		{loose, "did:plc:nasa", " did:plc:nasa"},
+		{loose, "gamma:nasa", "want an account name, alone or after the name of a source (alpha) and a colon"},
+		{streamwatch.Config{Fetcher: p}, "m:nasa", " m:nasa"},
+		{streamwatch.Config{Fetcher: p}, "..", "want handles of"},
+		{streamwatch.Config{Fetcher: p}, ".", "want handles of"},
 	} {
-		_, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Name: "m", Usernames: []string{account}})
+		e := newEngine(t, c.cfg)
+		_, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Name: "m", Usernames: []string{c.account}})
+		source, name, again := e.Source(c.account)
+		if err == nil {
+			if got := source.Name + " " + name; got != c.want || again != nil || source.Fetcher == nil {
+				t.Errorf("account %s is on %q, %v, want %q", c.account, got, again, c.want)
+			}
+			continue
+		}
 		var field *monitor.FieldError
-		if !errors.As(err, &field) || field.Field != "usernames" || !strings.Contains(err.Error(), want) {
-			t.Errorf("account %s: error %v, want %q", account, err, want)
+		if !errors.As(err, &field) || field.Field != "usernames" || !strings.Contains(err.Error(), c.want) || again == nil || again.Error() != err.Error() {
+			t.Errorf("account %s: error %v, Source says %v, want %q", c.account, err, again, c.want)
 		}
 	}
-	_, err := e.Rules().Create(t.Context(), rule.CreateRequest{Tag: "r", Query: "moon", Interval: time.Minute, Platform: "gamma"})
-	if err == nil || !strings.Contains(err.Error(), `platform "gamma" is not allowed: want one of alpha, beta`) {
-		t.Errorf("rule: %v", err)
+}
+
+// A rule is for one source, which it may leave out where accounts may.
+func TestRulesOfSources(t *testing.T) {
+	p := enginetest.NewPlatform(enginetest.PlatformConfig{})
+	sources := []streamwatch.Source{{Name: "alpha", Fetcher: p}, {Name: "beta", Fetcher: p}}
+	for _, c := range []struct {
+		cfg            streamwatch.Config
+		platform, want string // of the error, none for ""
+	}{
+		{streamwatch.Config{Sources: sources}, "beta", ""},
+		{streamwatch.Config{Sources: sources}, "gamma", `platform "gamma" is not allowed: want one of alpha, beta`},
+		{streamwatch.Config{Sources: sources}, "", `platform "" is not allowed: want one of alpha, beta`},
+		{streamwatch.Config{Sources: sources[:1]}, "", ""},
+		{streamwatch.Config{Fetcher: p, Sources: sources}, "", ""},
+		{streamwatch.Config{Fetcher: p}, "alpha", `platform "alpha" is not allowed: want no platform: there is only one`},
+	} {
+		e := newEngine(t, c.cfg)
+		r, err := e.Rules().Create(t.Context(), rule.CreateRequest{Tag: "r", Query: "moon", Interval: time.Minute, Platform: c.platform})
+		if c.want == "" {
+			ok(t, err)
+			_, err = e.Rules().Pause(t.Context(), "", r.ID)
+			ok(t, err)
+		} else if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("platform %q: %v, want %q", c.platform, err, c.want)
+		}
+	}
+}
+
+// halfProber and halfStreamer have one of the two methods of a role.
+type (
+	halfProber   struct{ fetcher.Fetcher }
+	halfStreamer struct{ fetcher.Fetcher }
+	whole        struct {
+		*enginetest.Platform
+		*enginetest.Prober
+		*enginetest.PlatformStreamer
+	}
+)
+
+func (halfProber) Probe(context.Context, []fetcher.Account) (fetcher.Probe, error) {
+	return fetcher.Probe{}, nil
+}
+
+func (halfStreamer) Stream(context.Context, fetcher.StreamQuery, func(fetcher.Signal) error) error {
+	return nil
+}
+
+// A Fetcher gives the roles that it has the methods of: all of them with what they need, and none in
+// silence.
+func TestRolesOfTheFetcher(t *testing.T) {
+	p := platformOf("nasa")
+	prober, streamer := p.Prober(enginetest.ProbeConfig{}), p.Streamer(enginetest.StreamConfig{})
+	for _, c := range []struct {
+		cfg  streamwatch.Config
+		want string
+	}{
+		{streamwatch.Config{Fetcher: halfProber{p}}, "Config.Fetcher has the method Probe alone: want ProbeLimit, too, or a fetcher.Prober in Roles.Probe"},
+		{streamwatch.Config{Fetcher: halfStreamer{p}}, "Config.Fetcher has the method Stream alone: want Brings, too, or a fetcher.Streamer in Roles.Stream"},
+		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "a", Fetcher: halfProber{p}}}}, "Config.Sources[0].Fetcher has the method Probe alone"},
+		{streamwatch.Config{Fetcher: halfStreamer{p}, Roles: fetcher.Roles{Stream: streamer}}, ""},
+		{streamwatch.Config{Fetcher: halfProber{p}, Roles: fetcher.Roles{Probe: prober}, Detect: detect.Config{ProbeRate: 1}}, ""},
+		{streamwatch.Config{Fetcher: p, Detect: detect.Config{ProbeRate: 1}}, "ProbeRate 1 is not allowed: want 0 without Roles.Probe"},
+		{streamwatch.Config{Fetcher: whole{p, prober, streamer}, Detect: detect.Config{Pace: detect.PaceAtLeast, FetchRate: 1}}, ""},
+	} {
+		if _, err := streamwatch.New(c.cfg); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%T: error %v, want %q", c.cfg.Fetcher, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		cfg            detect.Config
+		roles          fetcher.Roles
+		probes, stream bool
+	}{
+		{detect.Config{}, fetcher.Roles{}, false, true},
+		{detect.Config{ProbeRate: 1}, fetcher.Roles{}, true, true},
+		{detect.Config{Pace: detect.PaceBudget, FetchRate: 1}, fetcher.Roles{}, true, true},
+		{detect.Config{}, fetcher.Roles{SearchStream: streamer}, false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := platformOf("nasa")
+			f := whole{p, p.Prober(enginetest.ProbeConfig{}), p.Streamer(enginetest.StreamConfig{})}
+			if c.roles.SearchStream != nil {
+				c.roles.SearchStream = f.PlatformStreamer
+			}
+			e := running(t, streamwatch.Config{Fetcher: f, Roles: c.roles, Detect: c.cfg})
+			create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}})
+			pass(5 * time.Minute)
+			if st := e.Stats().Detect; (st.Probes.Calls > 0) != c.probes || st.Stream.Connected != c.stream {
+				t.Errorf("%+v: %d probes, stream %t, want probes %t and stream %t", c.cfg, st.Probes.Calls, st.Stream.Connected, c.probes, c.stream)
+			}
+		})
 	}
 }
 
@@ -180,16 +310,15 @@ func TestSourceClosed(t *testing.T) {
 // in what is read of it, and in what is told of it.
 func TestAccountNamedTwiceIsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		one, two := platformOf("ann"), platformOf("ann")
-		e := running(t, streamwatch.Config{Quotas: streamwatch.Quotas{MonitorAccounts: 2}, Sources: []streamwatch.Source{
-			{Name: "one", Fetcher: one}, {Name: "two", Fetcher: two}}})
+		one := platformOf("ann", "bob")
+		e := running(t, streamwatch.Config{Quotas: streamwatch.Quotas{MonitorAccounts: 2}, Sources: []streamwatch.Source{{Name: "one", Fetcher: one}}})
 		m := create(t, e, monitor.CreateRequest{Name: "m", PollInterval: time.Second,
-			Usernames: []string{"ann", "one:ann", "@ONE:Ann", "one:@ann", "@ann", "two:ann", "two:@ann"}}).Monitor
+			Usernames: []string{"ann", "one:ann", "@ONE:Ann", "one:@ann", "@ann", "one:bob", "bob"}}).Monitor
 		began := m.Accounts[0].Since
 		one.SetSuspended("ann", true)
 		for i, row := range []struct{ names, want []string }{
-			{[]string{"ann", "two:ann"}, []string{"ann", "two:ann"}},
-			{[]string{"one:ann", "two:ann", "ann"}, []string{"one:ann", "two:ann"}},
+			{[]string{"ann", "one:bob"}, []string{"ann", "one:bob"}},
+			{[]string{"one:@ann", "one:bob", "ann"}, []string{"one:ann", "one:bob"}},
 			{[]string{"@ann"}, []string{"ann"}},
 		} {
 			if i > 0 {

@@ -16,7 +16,8 @@ type Deps struct {
 	// Fetcher reads the timelines.
 	Fetcher fetcher.Fetcher
 	// Roles are the platform's other roles. A nil role is taken from the Fetcher, if the Fetcher
-	// has the role's method. Without Roles.Batch each account is read by its own call. Without
+	// has the role's methods: Probe only with a budget for it, Stream only without a SearchStream.
+	// Without Roles.Batch each account is read by its own call. Without
 	// Roles.Search only queries with known Authors can be set. With Roles.Probe accounts are polled
 	// immediately when their marks change: see Config.ProbeRate. With Roles.Stream posts are pushed
 	// as they are published, and their accounts are polled rarely: see Config.AuditEvery.
@@ -62,7 +63,19 @@ type Deps struct {
 	StoreNow func() time.Time
 }
 
-func (d Deps) withDefaults() (Deps, error) {
+// ownRoles returns the roles that the Fetcher itself has, where they can be used.
+func (d *Deps) ownRoles(cfg *Config) fetcher.Roles {
+	own := fetcher.RolesOf(d.Fetcher)
+	if cfg.ProbeRate > 0 || cfg.Pace == PaceBudget {
+		own.Probe, _ = d.Fetcher.(fetcher.Prober)
+	}
+	if d.Roles.SearchStream != nil { // the Fetcher's Stream may be of queries
+		own.Stream = nil
+	}
+	return own
+}
+
+func (d Deps) withDefaults(cfg *Config) (Deps, error) {
 	if d.Fetcher == nil {
 		return d, fmt.Errorf("detect: Fetcher is missing: want a fetcher.Fetcher")
 	}
@@ -72,7 +85,7 @@ func (d Deps) withDefaults() (Deps, error) {
 	if d.State == nil {
 		return d, fmt.Errorf("detect: State is missing: want a record.State")
 	}
-	d.Roles = d.Roles.Or(fetcher.RolesOf(d.Fetcher))
+	d.Roles = d.Roles.Or(d.ownRoles(cfg))
 	if d.OnCommit == nil {
 		d.OnCommit = func([]deliver.Delivery) {}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/detect/internal/spend"
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/internal/probe"
@@ -53,7 +54,7 @@ const cursorChunk = 1000
 
 // New validates cfg and deps and returns a Detector. It starts nothing: see Run.
 func New(cfg Config, deps Deps) (*Detector, error) {
-	deps, err := deps.withDefaults()
+	deps, err := deps.withDefaults(&cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +140,9 @@ func (d *Detector) Run(ctx context.Context) error {
 		return errors.New("detect: Run called twice")
 	}
 	defer close(d.done)
+	if _, ok := d.deps.Fetcher.(fetcher.Prober); ok && d.probes == nil {
+		d.deps.Logger.Info("probes are off: a ProbeRate turns them on")
+	}
 	d.keeper.charges(ctx)
 	d.gate.From(d.clock() + int64(rulesWait))
 	var running, committer sync.WaitGroup

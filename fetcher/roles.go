@@ -5,26 +5,27 @@ package fetcher
 type Roles struct {
 	Batch  BatchFetcher // timelines of several accounts in one call
 	Search Searcher     // posts that match a query
-	// Probe finds out which accounts have changed. RolesOf does not set Probe, because on some
-	// platforms a probe costs money.
+	// Probe finds out which accounts have changed. RolesOf does not set it, because probes need a
+	// budget of calls: see streamwatch.Config.Roles.
 	Probe Prober
 	// Buckets names the rate limit of each timeline or search call. If Buckets is nil, all
 	// calls share one limit.
 	Buckets Bucketer
-	// Stream pushes posts of accounts as they are published. RolesOf does not set it.
+	// Stream pushes posts of accounts as they are published.
 	Stream Streamer
 	// SearchStream pushes posts that match queries as they are published. The engine polls for
 	// queries that the stream does not accept. RolesOf does not set it.
 	SearchStream Streamer
 }
 
-// RolesOf returns the roles that f implements, without Probe and the streams. A wrapper that
+// RolesOf returns the roles that f implements, without Probe and SearchStream. A wrapper that
 // embeds the Fetcher interface implements no role. For such a wrapper, pass the roles of the
 // wrapped Fetcher to the engine, or wrap these roles too.
 func RolesOf(f Fetcher) (r Roles) {
 	r.Batch, _ = f.(BatchFetcher)
 	r.Search, _ = f.(Searcher)
 	r.Buckets, _ = f.(Bucketer)
+	r.Stream, _ = f.(Streamer)
 	return r
 }
 

@@ -72,14 +72,9 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 	out := make([]Account, 0, min(len(usernames), m.cfg.MaxAccounts))
 	taken := make(map[string]bool, len(usernames))
 	for _, u := range usernames {
-		name := strings.TrimPrefix(u, "@")
-		if !validUsername(name) {
-			return nil, invalid.Field("monitor", "usernames", u, "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@', or addresses of feeds")
-		}
-		if m.cfg.CheckAccount != nil {
-			if err := m.cfg.CheckAccount(name); err != nil {
-				return nil, invalid.Field("monitor", "usernames", u, err.Error())
-			}
+		name, err := m.CheckUsername(u)
+		if err != nil {
+			return nil, err
 		}
 		key := m.key(name)
 		if taken[key] {
@@ -99,6 +94,24 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 		return nil, invalid.Field("monitor", "usernames", "[]", allowed)
 	}
 	return out, nil
+}
+
+// CheckUsername returns an account's name as monitors keep it: without an @ at its beginning or
+// after the name of a source. The error is that of a request with a name that is not allowed.
+func (m *Manager) CheckUsername(username string) (string, error) {
+	name := strings.TrimPrefix(username, "@")
+	if !strings.Contains(name, "://") {
+		name = strings.ReplaceAll(name, ":@", ":")
+	}
+	if !validUsername(name) {
+		return "", invalid.Field("monitor", "usernames", username, "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@', or addresses of feeds")
+	}
+	if m.cfg.CheckAccount != nil {
+		if err := m.cfg.CheckAccount(name); err != nil {
+			return "", invalid.Field("monitor", "usernames", username, err.Error())
+		}
+	}
+	return name, nil
 }
 
 // validUsername reports whether s can be an account's name on some platform: a plain name,
@@ -125,6 +138,10 @@ func validURL(before, after string) bool {
 
 func validName(s string) bool {
 	if s == "" || len(s) > maxUsername {
+		return false
+	}
+	switch s[strings.LastIndexByte(s, ':')+1:] {
+	case ".", "..": // in the path of a request they would be another path
 		return false
 	}
 	for i := 0; i < len(s); i++ {

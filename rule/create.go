@@ -14,7 +14,7 @@ type CreateRequest struct {
 	Owner         string        // may be "" in a program with one owner
 	Tag           string        // 1 to 100 characters, unique per owner
 	Query         string        // in the dialect of Config.Parse
-	Platform      string        // one of Config.Platforms; "" for the first
+	Platform      string        // one of Config.Platforms; "" for the first, unless Config.NeedPlatform
 	Interval      time.Duration // time between two polls; 0 with a Schedule
 	Schedule      string        // when to poll, in place of Interval: see ParseSchedule
 	MaxResults    int           // 1 to 100; 0 means 20
@@ -75,6 +75,9 @@ func (m *Manager) requested(q CreateRequest) (Rule, error) {
 	r := Rule{Owner: q.Owner, Tag: q.Tag, Query: q.Query, Platform: q.Platform, Interval: q.Interval, Schedule: q.Schedule, MaxResults: q.MaxResults, WebhookURL: q.WebhookURL}
 	if r.MaxResults == 0 {
 		r.MaxResults = DefaultResults
+	}
+	if r.Platform == "" && m.cfg.NeedPlatform {
+		return r, m.badPlatform(r.Platform)
 	}
 	return r, m.checkPace(&r)
 }

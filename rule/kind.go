@@ -60,17 +60,21 @@ func (m *Manager) check(r *Rule) (Parsed, error) {
 		return Parsed{}, err
 	}
 	if r.Platform != "" && !slices.Contains(m.cfg.Platforms, r.Platform) {
-		allowed := "no platform: there is only one"
-		if len(m.cfg.Platforms) > 0 {
-			allowed = "one of " + strings.Join(m.cfg.Platforms, ", ")
-		}
-		return Parsed{}, invalid.Field("rule", "platform", r.Platform, allowed)
+		return Parsed{}, m.badPlatform(r.Platform)
 	}
 	p, err := m.ParseRule(r)
 	if err != nil && p.Query == nil {
 		err = fmt.Errorf("%w: %w", invalid.Field("rule", "query", r.Query, "a query of the dialect "+m.cfg.Parse.Dialect.String()), err)
 	}
 	return p, err
+}
+
+func (m *Manager) badPlatform(name string) error {
+	allowed := "no platform: there is only one"
+	if len(m.cfg.Platforms) > 0 {
+		allowed = "one of " + strings.Join(m.cfg.Platforms, ", ")
+	}
+	return invalid.Field("rule", "platform", name, allowed)
 }
 
 // ParseRule parses the query of a rule, and then its schedule. If the error is of the query,

@@ -40,6 +40,8 @@ type Config struct {
 	MinInterval time.Duration
 	// Platforms are the values allowed for Rule.Platform, besides "". Defaults to none.
 	Platforms []string
+	// NeedPlatform means that a new rule must name one of Platforms. By default "" is the first.
+	NeedPlatform bool
 	// Limits, if set, is called before a rule is stored: see control.Config. Its error refuses the
 	// change.
 	Limits func(ctx context.Context, was *Rule, is Rule, endpoint bool) ([]control.Limit, error)

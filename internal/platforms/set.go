@@ -42,12 +42,18 @@ func New(list []Platform) *Set {
 
 // Split returns the platform of an account and its name there.
 func (s *Set) Split(account string) (*Platform, string) {
+	p, name, _ := s.Find(account)
+	return p, name
+}
+
+// Find is Split that also reports whether the account is written with the platform's name.
+func (s *Set) Find(account string) (p *Platform, name string, written bool) {
 	if name, rest, ok := strings.Cut(strings.TrimPrefix(account, "@"), ":"); ok && name != "" {
 		if p := s.byName[strings.ToLower(name)]; p != nil {
-			return p, rest
+			return p, rest, true
 		}
 	}
-	return &s.list[0], account
+	return &s.list[0], account, false
 }
 
 // Named returns the platform with the given name, or nil if there is none. For "" it returns the
