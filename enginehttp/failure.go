@@ -144,9 +144,10 @@ func upstream(err error, what string) error {
 	return f
 }
 
-// spend waits until the platform's budget allows a call. Requests and polls share that budget.
-func (h *Handler) spend(ctx context.Context) error {
-	err := h.engine.Spend(ctx)
+// spend waits until the source's budget allows a call; "" is the first source. Requests and polls
+// share that budget.
+func (h *Handler) spend(ctx context.Context, source string) error {
+	err := h.engine.SpendOn(ctx, source)
 	switch {
 	case err == nil:
 		return nil

@@ -71,7 +71,8 @@ type Providers struct {
 	UsersByIDs     fetcher.UsersByIDs  // also for one user by id
 	TweetsByIDs    fetcher.TweetsByIDs // also for one tweet
 	// Timeline may be called while the engine polls the same account. If an adapter does not
-	// support that, set a second instance here.
+	// support that, set a second instance here. If Timeline or UserByUsername is set, requests for
+	// an account that is written with the name of a source call the source's Fetcher in its place.
 	Timeline        fetcher.Fetcher
 	Search          fetcher.Searcher
 	CommunityTweets fetcher.CommunityTweets

@@ -2,11 +2,13 @@ package enginehttp
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
-	"strings"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // lookupAPI serves the pass-through endpoints.
@@ -16,6 +18,8 @@ type lookupAPI struct{ *Handler }
 type listed[T any] struct {
 	Data       []T    `json:"data"`
 	NextCursor string `json:"next_cursor"` // "" at the end
+	// Platform is the name of the source of an account's tweets, "" for a source without a name.
+	Platform string `json:"platform,omitempty"`
 }
 
 // path returns a path parameter that must be an id.
@@ -25,17 +29,38 @@ func (c *call) path(name string) (string, error) {
 	return v, p.err
 }
 
-// handle returns the username in the path, without a leading @.
-func (c *call) handle() (string, error) {
-	var p params
-	v := p.check("username", strings.TrimPrefix(c.PathValue("username"), "@"))
-	return v, p.err
+// account is the account in a path.
+type account struct {
+	source streamwatch.Source
+	name   string // at the source
+	// written reports whether the path has the source's name. The source's Fetcher then takes the
+	// place of a provider.
+	written bool
 }
 
-// ask waits until the platform's budget allows a call, then calls a provider. It waits for the
-// provider to return even after ctx has ended.
+func (h lookupAPI) account(c *call) (account, error) {
+	var p params
+	v := p.accountName("username", c.PathValue("username"))
+	if p.err != nil {
+		return account{}, p.err
+	}
+	source, name, err := h.engine.Source(v)
+	var field *monitor.FieldError
+	if errors.As(err, &field) {
+		err = refused("username", field.Value, field.Allowed)
+	}
+	return account{source, name, name != v}, err
+}
+
+// ask calls a provider by askOn, for the platform of accounts without a source's name.
 func ask[T any](h *Handler, ctx context.Context, what string, do func(context.Context) (T, error)) (T, error) {
-	if err := h.spend(ctx); err != nil {
+	return askOn(h, ctx, "", what, do)
+}
+
+// askOn waits until the source's budget allows a call, then calls a provider. It waits for the
+// provider to return even after ctx has ended.
+func askOn[T any](h *Handler, ctx context.Context, source, what string, do func(context.Context) (T, error)) (T, error) {
+	if err := h.spend(ctx, source); err != nil {
 		var none T
 		return none, err
 	}
@@ -44,12 +69,18 @@ func ask[T any](h *Handler, ctx context.Context, what string, do func(context.Co
 }
 
 func (h lookupAPI) userByUsername(c *call) (reply, error) {
-	name, err := c.handle()
+	a, err := h.account(c)
 	if err != nil {
 		return reply{}, err
 	}
-	u, err := ask(h.Handler, c.Context(), "user", func(ctx context.Context) (fetcher.User, error) {
-		return h.opts.Providers.UserByUsername.UserByUsername(ctx, name)
+	provider := h.opts.Providers.UserByUsername
+	if a.written {
+		if provider, _ = a.source.Fetcher.(fetcher.UserByUsername); provider == nil {
+			return reply{}, lacks("provider")
+		}
+	}
+	u, err := askOn(h.Handler, c.Context(), a.source.Name, "user", func(ctx context.Context) (fetcher.User, error) {
+		return provider.UserByUsername(ctx, a.name)
 	})
 	if err != nil {
 		return reply{}, err
@@ -129,11 +160,14 @@ func (p *params) cursor(cs cursors) string {
 	return upstream
 }
 
-// askPage asks a provider for a page of tweets.
-func (h lookupAPI) askPage(c *call, cs cursors, what string, do func(context.Context) (fetcher.Page, error)) (reply, error) {
-	out, err := ask(h.Handler, c.Context(), what, func(ctx context.Context) (out listed[fetcher.Tweet], err error) {
+// askPage asks a provider for a page of tweets, on the budget of a source.
+func (h lookupAPI) askPage(c *call, cs cursors, source, what string, do func(context.Context) (fetcher.Page, error)) (reply, error) {
+	out, err := askOn(h.Handler, c.Context(), source, what, func(ctx context.Context) (out listed[fetcher.Tweet], err error) {
 		page, err := do(ctx)
 		if err == nil {
+			if len(page.Tweets) > 0 {
+				out.Platform = fetcher.SourceName(source, page.Tweets[0].Platform)
+			}
 			out.Data = orEmpty(page.Tweets)
 			out.NextCursor, err = cs.sign(page.Next)
 		}
@@ -143,17 +177,21 @@ func (h lookupAPI) askPage(c *call, cs cursors, what string, do func(context.Con
 }
 
 func (h lookupAPI) latestTweets(c *call) (reply, error) {
-	name, err := c.handle()
+	a, err := h.account(c)
 	if err != nil {
 		return reply{}, err
 	}
-	p, cs := c.params(), h.cursors(c, "latest_tweets", name)
-	q := fetcher.TimelineQuery{Username: name, Cursor: p.cursor(cs)}
+	p, cs := c.params(), h.cursors(c, "latest_tweets", fetcher.SourceName(a.source.Name, a.name))
+	q := fetcher.TimelineQuery{Username: a.name, Cursor: p.cursor(cs)}
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	return h.askPage(c, cs, "user", func(ctx context.Context) (fetcher.Page, error) {
-		return h.opts.Providers.Timeline.Timeline(ctx, q)
+	provider := h.opts.Providers.Timeline
+	if a.written {
+		provider = a.source.Fetcher
+	}
+	return h.askPage(c, cs, a.source.Name, "user", func(ctx context.Context) (fetcher.Page, error) {
+		return provider.Timeline(ctx, q)
 	})
 }
 
@@ -164,7 +202,7 @@ func (h lookupAPI) searchTweets(c *call) (reply, error) {
 	if q.Cursor = p.cursor(cs); p.err != nil {
 		return reply{}, p.err
 	}
-	return h.askPage(c, cs, "tweet", func(ctx context.Context) (fetcher.Page, error) {
+	return h.askPage(c, cs, "", "tweet", func(ctx context.Context) (fetcher.Page, error) {
 		return h.opts.Providers.Search.Search(ctx, q)
 	})
 }
@@ -180,7 +218,7 @@ func (h lookupAPI) communityTweets(c *call) (reply, error) {
 	if q.Cursor = p.cursor(cs); p.err != nil {
 		return reply{}, p.err
 	}
-	return h.askPage(c, cs, "community", func(ctx context.Context) (fetcher.Page, error) {
+	return h.askPage(c, cs, "", "community", func(ctx context.Context) (fetcher.Page, error) {
 		return h.opts.Providers.CommunityTweets.CommunityTweets(ctx, q)
 	})
 }

@@ -105,7 +105,11 @@ func (p *params) account(name string) string {
 	if !p.values.Has(name) {
 		return ""
 	}
-	v := p.values.Get(name)
+	return p.accountName(name, p.values.Get(name))
+}
+
+// accountName returns v if it may be an account, without a leading @.
+func (p *params) accountName(name, v string) string {
 	if !strings.Contains(v, "://") {
 		return p.check(name, strings.TrimPrefix(v, "@"))
 	}

@@ -78,7 +78,9 @@ type Signal struct {
 	Post *Tweet
 	// ID is the id of the deleted post in SignalDelete.
 	ID string
-	// Accounts is set in SignalUp, SignalAccounts and SignalGap, with names as in StreamQuery.
+	// Accounts is set in SignalUp, SignalAccounts and SignalGap, with names as in StreamQuery. In
+	// SignalPost it may name the accounts that the post is of, where the author's name and id do
+	// not tell.
 	Accounts []Account
 	// Queries is set by a Roles.SearchStream. In SignalUp, SignalAccounts and SignalGap it
 	// takes the place of Accounts. In SignalPost it lists the queries that the post matches.

@@ -73,6 +73,10 @@ type Tweet struct {
 	Permalink string `json:"-"`
 	// Pinned marks a post that is shown at the top of the timeline, out of order.
 	Pinned bool `json:"-"`
+	// Platform is the name of the post's source at another streamwatch service, as fetcher/remote
+	// reads it. Its author is then the account Platform + ":" + Username. It is "" in posts of
+	// other adapters.
+	Platform string `json:"-"`
 }
 
 // Media is an attached picture, video or animation.
@@ -133,6 +137,15 @@ type Place struct {
 	Name        string `json:"name"`
 	Country     string `json:"country"`
 	CountryCode string `json:"country_code"` // ISO 3166-1 alpha-2
+}
+
+// SourceName returns the name of a post's source that is platform at the source own: the names
+// joined by a colon, or the one that is not "".
+func SourceName(own, platform string) string {
+	if own == "" || platform == "" {
+		return own + platform
+	}
+	return own + ":" + platform
 }
 
 // IsReply reports whether the post is a reply to another post.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -37,6 +38,14 @@ func newDemoPlatform() *demoPlatform {
 		d.PostAt(name, "Hello from "+name, hourAgo, hourAgo)
 	}
 	return d
+}
+
+// checkDemoAccount is the CheckAccount of a demoPlatform.
+func checkDemoAccount(name string) error {
+	if strings.ContainsAny(name, ":@") {
+		return errors.New("a handle of letters, digits, '_', '-' and '.', such as nasa")
+	}
+	return nil
 }
 
 // UserByUsername makes up a profile of an account.

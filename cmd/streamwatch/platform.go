@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
@@ -19,27 +20,28 @@ const defaultInterval = time.Minute
 // wantHost is what the address of a platform may be.
 const wantHost = "want http:// or https:// and a host, and nothing else"
 
-// openPlatform opens the platform of the key platform or demo. Accounts without a source's name are on
-// it. It returns nil if the configuration has only sources.
-func openPlatform(c config) (fetcher.Fetcher, error) {
+// openPlatform opens the platform of the key platform or demo, as a source without a name. Its Fetcher
+// is nil if the configuration has only sources.
+func openPlatform(c config) (s streamwatch.Source, err error) {
 	switch {
 	case c.Demo:
-		return newDemoPlatform(), nil
+		s.Fetcher, s.CheckAccount = newDemoPlatform(), checkDemoAccount
 	case c.Platform == "":
-		return nil, nil
 	case c.Platform == "bluesky":
-		return bluesky.New(bluesky.Config{})
+		s.CheckAccount = bluesky.CheckAccount
+		s.Fetcher, err = bluesky.New(bluesky.Config{})
+	default:
+		s.CheckAccount = mastodon.CheckAccount
+		if s.Fetcher, err = mastodon.New(mastodon.Config{BaseURL: c.Platform}); err != nil {
+			err = fmt.Errorf("%s %q is not allowed: want bluesky, or where a Mastodon server is: %s", c.from.called("platform"), netguard.RedactURL(c.Platform), wantHost)
+		}
 	}
-	m, err := mastodon.New(mastodon.Config{BaseURL: c.Platform})
-	if err != nil {
-		return nil, fmt.Errorf("%s %q is not allowed: want bluesky, or where a Mastodon server is: %s", c.from.called("platform"), netguard.RedactURL(c.Platform), wantHost)
-	}
-	return m, nil
+	return s, err
 }
 
 // providersOf returns the providers of the pass-through endpoints: those that source implements, and
-// readers of pages and products. source is the platform of accounts without a source's name. base is
-// the service's address, which serves the products of the demonstration. Endpoints without a
+// readers of pages and products. source is the first; accounts with a source's name are read by that
+// source. base is the service's address, which serves the products of the demonstration. Endpoints without a
 // provider answer 501.
 func providersOf(c config, source fetcher.Fetcher, base string) (enginehttp.Providers, error) {
 	p := enginehttp.Providers{Timeline: source}

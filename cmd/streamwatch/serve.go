@@ -148,12 +148,12 @@ type service struct {
 }
 
 func newService(c config, store storage.Store, base string, log *slog.Logger) (s service, err error) {
-	source, err := openPlatform(c)
+	platform, err := openPlatform(c)
 	if err != nil {
 		return s, err
 	}
-	if source != nil {
-		s.platforms = append(s.platforms, source)
+	if platform.Fetcher != nil {
+		s.platforms = append(s.platforms, platform.Fetcher)
 	}
 	sources, hooks, err := openSources(c, log)
 	if err != nil {
@@ -166,7 +166,7 @@ func newService(c config, store storage.Store, base string, log *slog.Logger) (s
 	if s.keys, err = apikey.NewManager(apikey.Config{Records: store.Ports().Records}); err != nil {
 		return s, err
 	}
-	if s.engine, err = newEngine(c, store, source, sources, s.keys, log); err != nil {
+	if s.engine, err = newEngine(c, store, platform, sources, s.keys, log); err != nil {
 		return s, err
 	}
 	providers, err := providersOf(c, s.platforms[0], base)
@@ -179,9 +179,9 @@ func newService(c config, store storage.Store, base string, log *slog.Logger) (s
 	return s, err
 }
 
-func newEngine(c config, store storage.Store, source fetcher.Fetcher, sources []streamwatch.Source, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
+func newEngine(c config, store storage.Store, platform streamwatch.Source, sources []streamwatch.Source, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
 	cfg := streamwatch.Config{
-		Fetcher: source, Sources: sources, Store: store, Logger: log,
+		Fetcher: platform.Fetcher, CheckAccount: platform.CheckAccount, Sources: sources, Store: store, Logger: log,
 		DefaultInterval: c.Interval, MinInterval: c.MinInterval, Rules: streamwatch.RuleConfig{MinInterval: c.MinInterval}, Quotas: c.Limits.quotas(),
 		Webhook: webhook.Config{AllowPrivate: c.AllowPrivate},
 		WebSocket: &wshub.Options{

@@ -238,14 +238,12 @@ func (f *source) mastodon(s *streamwatch.Source) error {
 	return nil
 }
 
-// remote opens another service as a source. It sets no CheckAccount, since the platform of that
-// service decides which account names are valid.
 func (f *source) remote(s *streamwatch.Source) error {
 	r, err := remote.New(remote.Config{BaseURL: f.URL, Key: f.Token})
 	if err != nil {
 		return err
 	}
-	s.Fetcher = r
+	s.Fetcher, s.CheckAccount = r, remote.CheckAccount
 	if f.Stream {
 		st, err := remote.NewStream(remote.StreamConfig{BaseURL: f.URL, Key: f.Token})
 		if err != nil {
@@ -313,7 +311,7 @@ func (f *source) feed(s *streamwatch.Source, allowPrivate bool, log *slog.Logger
 
 func (f *source) fake(s *streamwatch.Source) {
 	d := newDemoPlatform()
-	s.Fetcher = d
+	s.Fetcher, s.CheckAccount = d, checkDemoAccount
 	if f.Probe > 0 {
 		s.Roles.Probe = d.Prober(enginetest.ProbeConfig{})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -52,8 +53,8 @@ func TestOpenSources(t *testing.T) {
 		{"p", true, 0, 0, 0, "nasa"},
 		{"m", true, 0, 2, 0, "a@b@c"},
 		{"n", false, 2, 0, 600, "a@b@c"},
-		{"r", true, 0, 0, 0, ""},
-		{"f", true, 0, 1, 0, ""},
+		{"r", true, 0, 0, 0, ".."},
+		{"f", true, 0, 1, 0, "https://example.com/nasa"},
 		{"x", true, 0, 1, 0, "a.b"},
 		{"y", false, 0, 0, 0, "a.b"},
 		{"news", true, 0, 0, 0, "nasa"},
@@ -77,6 +78,35 @@ func TestOpenSources(t *testing.T) {
 	public, _ := muxes(c, http.NotFoundHandler(), hooks, enginehttp.NewProbes(nil, nil), http.NotFoundHandler())
 	if _, pattern := public.Handler(httptest.NewRequest("GET", "/websub/something", nil)); len(hooks) != 1 || pattern != "/websub/" {
 		t.Errorf("the hub's request goes to %q of %v", pattern, hooks)
+	}
+}
+
+// The platform without a name refuses what can be no account there, as a source does.
+func TestOpenPlatform(t *testing.T) {
+	for text, c := range map[string]struct{ account, not []string }{
+		"platform: bluesky":                  {[]string{"alice.example.com", "did:plc:ewvi7nxzyoun6zhxrhs64oiz"}, []string{"https://bsky.app/profile/alice.example.com", "alice", "@a.example"}},
+		"platform: https://mastodon.example": {[]string{"ann", "ann@example.com"}, []string{"https://mastodon.example/@ann", "did:plc:a", "a@b@c"}},
+		"demo: true":                         {[]string{"nasa"}, []string{"https://example.com/@nasa", "m:nasa", "nasa@example.com"}},
+		"sources: [{name: f, kind: fake}]":   {},
+	} {
+		cfg, err := configured(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := openPlatform(cfg)
+		if err != nil || (p.Fetcher == nil) != (c.account == nil) || (p.CheckAccount == nil) != (c.account == nil) {
+			t.Errorf("%s: %+v, %v", text, p, err)
+		}
+		for _, name := range c.account {
+			if err := p.CheckAccount(name); err != nil {
+				t.Errorf("%s: account %q: %v", text, name, err)
+			}
+		}
+		for _, name := range c.not {
+			if p.CheckAccount(name) == nil {
+				t.Errorf("%s: account %q is taken", text, name)
+			}
+		}
 	}
 }
 
@@ -126,6 +156,21 @@ sources:
 `)
 	if status, text := d.ask(t, "POST", "/v1/social/stream/monitors", `{"name":"bad","usernames":["toots:a@b@c"]}`); status != 422 || !strings.Contains(text, "user@host") {
 		t.Errorf("an account that cannot be: %d %s", status, text)
+	}
+	for path, want := range map[string]string{
+		"/v1/social/users/pushed:nasa/latest_tweets":                             `200 .*"platform":"pushed"`,
+		"/v1/social/users/pushed:nasa/by_username":                               `200 .*"username":"nasa"`,
+		"/v1/social/users/nasa/latest_tweets":                                    `200 .*"next_cursor":"[^"]*"}`,
+		"/v1/social/users/toots:a@b@c/latest_tweets":                             `422 .*username .*user@host`,
+		"/v1/social/users/toots:ann/by_username":                                 `501 `,
+		"/v1/social/users/https:%2F%2Fmastodon.example%2F@Gargron/latest_tweets": `422 .*username .*https://mastodon`,
+	} {
+		if status, text := d.ask(t, "GET", path, ""); !regexp.MustCompile("^" + want).MatchString(fmt.Sprint(status, " ", strings.TrimSpace(text))) {
+			t.Errorf("%s: %d %s, want %s", path, status, text, want)
+		}
+	}
+	if status, text := d.ask(t, "POST", "/v1/social/stream/monitors", `{"name":"bad","usernames":["https://x.com/nasa"]}`); status != 422 || !strings.Contains(text, "want a handle") {
+		t.Errorf("a pasted address: %d %s", status, text)
 	}
 	if status, text := d.ask(t, "POST", "/v1/social/stream/monitors", `{"name":"all","usernames":["nasa","pushed:esa","probed:jaxa","toots:ann"]}`); status != 201 {
 		t.Fatalf("monitor: %d %s", status, text)

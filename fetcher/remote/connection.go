@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/internal/socket"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
-	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // connection is one connection of a Stream.
@@ -24,18 +24,16 @@ type connection struct {
 
 	// The reading goroutine alone uses these.
 	send    socket.Send
-	up      bool              // the service has accepted the key
-	last    position          // of the newest frame
-	brought []fetcher.Account // the accounts that were last emitted
-	told    map[string]bool   // the accounts in brought, by monitor.Key(name) and by idMark + id
+	up      bool                         // the service has accepted the key
+	last    position                     // of the newest frame
+	brought []fetcher.Account            // the accounts that were last emitted
+	byName  map[string]fetcher.Account   // the accounts in brought, by accountKey
+	byID    map[string][]fetcher.Account // those of them with an id
 
 	mu      sync.Mutex
 	wanted  []fetcher.Account
 	changed bool // wanted has changed, or the monitors were read again
 }
-
-// idMark distinguishes ids from names in connection.told. Names contain no space.
-const idMark = "id "
 
 func (c *connection) run(ctx context.Context, changes <-chan []fetcher.Account) error {
 	if err := c.stream.readMonitors(ctx); err != nil {
@@ -110,7 +108,7 @@ func (c *connection) lacksMonitor(accounts []fetcher.Account) bool {
 	c.stream.mu.Lock()
 	defer c.stream.mu.Unlock()
 	for _, a := range accounts {
-		if _, ok := c.stream.found[monitor.Key(a.Username)]; !ok {
+		if _, ok := c.stream.found[accountKey(a.Username)]; !ok {
 			return true
 		}
 	}
@@ -129,7 +127,7 @@ func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 	c.stream.mu.Lock()
 	defer c.stream.mu.Unlock()
 	for _, a := range c.wanted {
-		if _, ok := c.stream.found[monitor.Key(a.Username)]; ok {
+		if _, ok := c.stream.found[accountKey(a.Username)]; ok {
 			brought = append(brought, a)
 		}
 	}
@@ -138,18 +136,48 @@ func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 
 // bring sets the accounts whose posts are emitted from now on.
 func (c *connection) bring(accounts []fetcher.Account) {
-	c.brought, c.told = accounts, make(map[string]bool, 2*len(accounts))
+	c.brought, c.byName, c.byID = accounts, make(map[string]fetcher.Account, len(accounts)), make(map[string][]fetcher.Account, len(accounts))
 	for _, a := range accounts {
-		c.told[monitor.Key(a.Username)] = true
+		c.byName[accountKey(a.Username)] = a
 		if a.UserID != "" {
-			c.told[idMark+a.UserID] = true
+			c.byID[a.UserID] = append(c.byID[a.UserID], a)
 		}
 	}
 }
 
-// brings reports whether the post's author is one of the accounts last emitted.
-func (c *connection) brings(t *fetcher.Tweet) bool {
-	return c.told[monitor.Key(t.Username)] || c.told[idMark+t.UserID] || c.told[monitor.Key(t.UserID)]
+// whose returns the accounts last emitted that the post's author is. If they are written without
+// the name of the post's source, whose clears t.Platform.
+func (c *connection) whose(t *fetcher.Tweet) []fetcher.Account {
+	source := t.Platform
+	found := c.named(t, func(key string) bool { return source == "" || writtenWith(key, source) })
+	if len(found) > 0 || source == "" || c.tracks(t) {
+		return found
+	}
+	t.Platform = ""
+	return c.named(t, func(key string) bool { return !strings.Contains(key, ":") })
+}
+
+// named returns the accounts last emitted that have the author's name, with the name of its source
+// if there is one, or the author's id and a key that fits.
+func (c *connection) named(t *fetcher.Tweet, fits func(key string) bool) (found []fetcher.Account) {
+	for _, name := range []string{t.Username, t.UserID} {
+		if a, ok := c.byName[accountKey(fetcher.SourceName(t.Platform, name))]; ok && name != "" && !slices.Contains(found, a) {
+			found = append(found, a)
+		}
+	}
+	for _, a := range c.byID[t.UserID] {
+		if fits(accountKey(a.Username)) && !slices.Contains(found, a) {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+// tracks reports whether a monitor has the author, written with the name of its source.
+func (c *connection) tracks(t *fetcher.Tweet) bool {
+	c.stream.mu.Lock()
+	defer c.stream.mu.Unlock()
+	return c.stream.found.kinds(t) != 0
 }
 
 func (c *connection) tellChanged() error {
@@ -203,8 +231,8 @@ func (c *connection) message(ctx context.Context, b []byte) error {
 		s.At, _ = fetcher.ParseTime(f.DetectedAt)
 		if post := f.post(); post == nil {
 			s.Kind = fetcher.SignalGap
-		} else if c.brings(post) {
-			s.Kind, s.Post = fetcher.SignalPost, post
+		} else if accounts := c.whose(post); len(accounts) > 0 {
+			s.Kind, s.Post, s.Accounts = fetcher.SignalPost, post, accounts
 		}
 	case f.Type == typeGap:
 		if f.Epoch != c.last.Epoch {

@@ -12,7 +12,9 @@
 // A Fetcher reads timelines on request; a Stream receives posts as the other service finds
 // them. Each works alone. With both, the engine reads timelines only to check the Stream and to
 // find posts that the Stream does not push. Accounts have the same names as in the usernames of
-// the other service's monitors.
+// the other service's monitors. If its sources have names, that is "source:account", and a chain
+// of services has "source:source:account". The events' Platform then ends with these sources, so
+// Platform + ":" + AuthorUsername is the account. A CheckAccount for the names is CheckAccount.
 //
 // # What the other service needs
 //

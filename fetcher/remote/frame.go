@@ -22,6 +22,7 @@ type frame struct {
 
 	AuthorUsername string         `json:"author_username"` // tweet
 	TweetURL       string         `json:"tweet_url"`
+	Platform       string         `json:"platform"`
 	PublishedAt    string         `json:"tweet_published_at"`
 	DetectedAt     string         `json:"detected_at"`
 	Tweet          *fetcher.Tweet `json:"tweet_data"`
@@ -64,6 +65,9 @@ func (f *frame) post() *fetcher.Tweet {
 	}
 	if t.Username == "" {
 		t.Username = f.AuthorUsername
+	}
+	if sourcePath.MatchString(f.Platform) {
+		t.Platform = f.Platform
 	}
 	whole(t)
 	return t

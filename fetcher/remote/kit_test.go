@@ -36,7 +36,8 @@ type service struct {
 	t        testing.TB
 	platform fetcher.Fetcher
 	options  enginehttp.Options
-	silent   bool // without WebSocket
+	silent   bool                 // without WebSocket
+	sources  []streamwatch.Source // in place of platform, if there are any
 
 	store  *memory.Store
 	keys   *apikey.Manager
@@ -66,6 +67,9 @@ func newService(t testing.TB, platform fetcher.Fetcher, changes ...func(*service
 func (s *service) mount() {
 	s.t.Helper()
 	cfg := streamwatch.Config{Fetcher: s.platform, Store: s.store}
+	if s.sources != nil {
+		cfg.Fetcher, cfg.Sources = nil, s.sources
+	}
 	if !s.silent {
 		cfg.WebSocket = &wshub.Options{Authenticate: enginehttp.WebSocketAuth(s.keys)}
 	}

@@ -41,17 +41,20 @@ func kindsOf(types []monitor.FilterType) (k kinds) {
 	return k
 }
 
-// tracked maps the monitor.Key of each account to the kinds of its posts that active monitors
+// tracked maps the accountKey of each account to the kinds of its posts that active monitors
 // of the API key's owner find.
 type tracked map[string]kinds
 
 // brings reports whether a monitor finds a post.
-func (tr tracked) brings(t *fetcher.Tweet) bool {
-	k, ok := tr[monitor.Key(t.Username)]
+func (tr tracked) brings(t *fetcher.Tweet) bool { return tr.kinds(t)&kindsOfPost(t) != 0 }
+
+// kinds returns the kinds of posts that monitors find of a post's author.
+func (tr tracked) kinds(t *fetcher.Tweet) kinds {
+	k, ok := tr[accountKey(fetcher.SourceName(t.Platform, t.Username))]
 	if !ok { // a monitor may name an account by its id, such as a DID
-		k = tr[monitor.Key(t.UserID)]
+		k = tr[accountKey(fetcher.SourceName(t.Platform, t.UserID))]
 	}
-	return k&kindsOfPost(t) != 0
+	return k
 }
 
 // kindsOfPost returns the kinds of a post. A reply that quotes a post has both kinds.
@@ -108,7 +111,7 @@ func (tr tracked) add(body []byte) (int, error) {
 		}
 		found := kindsOf(types) // 0 if only unknown types are listed
 		for _, name := range usernames {
-			name = monitor.Key(name)
+			name = accountKey(name)
 			if _, known := tr[name]; name != "" && found != 0 && (known || len(tr) < maxTracked) {
 				tr[name] |= found
 			}

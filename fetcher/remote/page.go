@@ -4,18 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/scan"
-	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // maxPosts is the largest accepted number of posts in a page. No platform returns as many.
 const maxPosts = 1000
 
 // tweets is the plan to scan a page. readHead uses the indices of its paths.
-var tweets = scan.NewPlan("data", []string{"next_cursor"}, []string{"id", "created_at", "user_id", "username"})
+var tweets = scan.NewPlan("data", []string{"next_cursor", "platform"}, []string{"id", "created_at", "user_id", "username"})
 
 // head has the fields of a post that decodePage needs before decoding it.
 type head struct {
@@ -53,9 +53,13 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	} else { // if there are several lists, n counts the last one
 		heads = heads[len(heads)-n:]
 	}
-	page := fetcher.Page{UserID: userID(heads, q.Username)}
+	page := fetcher.Page{UserID: userID(heads, accountKey(q.Username))}
 	if next, _ := s.Top(0).Text(); string(next) != q.Cursor { // the same cursor would be an endless loop
 		page.Next = string(next)
+	}
+	platform := ""
+	if of, _ := s.Top(1).Text(); writtenWith(accountKey(q.Username), string(of)) {
+		platform = string(of)
 	}
 	var reach fetcher.Reach
 	for i := range heads {
@@ -67,7 +71,7 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 		}
 		var t fetcher.Tweet
 		_ = unmarshal(h.raw, &t) // an element that is not an object is an empty post, which the engine drops and counts
-		t.PublishedAt = h.at
+		t.PublishedAt, t.Platform = h.at, platform
 		whole(&t)
 		page.Tweets = append(page.Tweets, t)
 	}
@@ -75,14 +79,14 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	return page, nil
 }
 
-// userID returns the account's id. It is the author's id in a post with the account's name. If
-// no post has the name, because the service spells it differently, it is the id that all posts
-// have, or "" if they differ.
-func userID(heads []head, username string) string {
+// userID returns the id of the account with that key. It is the author's id in a post with the
+// account's name. If no post has the name, because the service spells it differently, it is the
+// id that all posts have, or "" if they differ.
+func userID(heads []head, key string) string {
 	all, same := "", true
 	for i := range heads {
 		id := heads[i].userID
-		if id != "" && monitor.Key(heads[i].username) == monitor.Key(username) {
+		if author := accountKey(heads[i].username); id != "" && (author == key || strings.HasSuffix(key, ":"+author)) {
 			return id
 		}
 		if i == 0 {

@@ -74,6 +74,9 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	if q.Username == "" {
 		return fetcher.Page{}, errors.New("no account named: want a Username")
 	}
+	if err := CheckAccount(q.Username); err != nil { // it would change the path
+		return fetcher.Page{}, fmt.Errorf("%w: want %w", fetcher.ErrNotFound, err)
+	}
 	path := f.prefix + "/users/" + url.PathEscape(q.Username) + "/latest_tweets"
 	if q.Cursor != "" {
 		path += "?" + url.Values{"cursor": {q.Cursor}}.Encode()

@@ -178,11 +178,17 @@ func KeepHome(h *http.Client) *http.Client {
 // 2xx is an error of package fetcher: ErrUnauthorized for 401, ErrProtected for 403,
 // ErrNotFound for 404 and 410, *RateLimitError for 429, otherwise *StatusError. A body that is
 // cut short or over Config.MaxBody is ErrMalformed. If header has If-None-Match or
-// If-Modified-Since, a 304 is not an error: it sets NotModified.
+// If-Modified-Since, a 304 is not an error: it sets NotModified. A path with the segment "." or
+// "..", such as one with an account of that name, is ErrNotFound without a request.
 func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Header) (*Response, error) {
 	ref, err := url.Parse(pathAndQuery)
 	if err != nil || ref.IsAbs() || ref.Host != "" {
 		return nil, fmt.Errorf("upstream: path %q is not allowed: want a path on %s", pathAndQuery, c.base.Host)
+	}
+	for part := range strings.SplitSeq(ref.EscapedPath(), "/") {
+		if part == "." || part == ".." { // RFC 3986 §5.2.4 would make it another path
+			return nil, fmt.Errorf("upstream: path %q: %w", pathAndQuery, fetcher.ErrNotFound)
+		}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.ResolveReference(ref).String(), nil)
 	if err != nil {

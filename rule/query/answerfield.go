@@ -11,7 +11,7 @@ import (
 func fieldAnswer(op opID, a *argument, t *fetcher.Tweet) verdict {
 	switch op {
 	case opFrom:
-		return is(strings.EqualFold(t.Username, a.text) || t.UserID == a.text)
+		return is(strings.EqualFold(t.Username, a.text) || t.UserID == a.text || t.Platform != "" && strings.EqualFold(t.Platform+":"+t.Username, a.text))
 	case opTo:
 		return is(repliesTo(t, a.text))
 	case opRetweetsOf:

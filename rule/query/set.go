@@ -215,6 +215,9 @@ func (s *Set) lookUp(p *post) {
 	}
 	if s.used[keyAuthor] > 0 {
 		s.tryKey(p, keyAuthor, p.hash(t.Username, true))
+		if t.Platform != "" {
+			s.tryKey(p, keyAuthor, p.hash(t.Platform+":"+t.Username, true))
+		}
 	}
 	s.tryID(p, keyAuthorID, t.UserID)
 	s.tryID(p, keyConversation, t.ConversationID)

@@ -14,7 +14,7 @@ import (
 func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet, pg *Page, now time.Time) deliver.Event {
 	ev := deliver.Event{
 		Source:      src,
-		Platform:    j.env.Platform,
+		Platform:    fetcher.SourceName(j.env.Platform, tw.Platform),
 		PublishedAt: tw.PublishedAt,
 		EarliestAt:  earliest,
 		RequestedAt: pg.Asked,

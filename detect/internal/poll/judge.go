@@ -180,7 +180,8 @@ func (v *View) ownPost(tw *fetcher.Tweet) bool {
 	if v.UserID != "" && tw.UserID != "" {
 		return tw.UserID == v.UserID
 	}
-	return v.Username == "" || tw.Username == "" || strings.EqualFold(strings.TrimPrefix(tw.Username, "@"), v.Username)
+	name := strings.TrimPrefix(tw.Username, "@")
+	return v.Username == "" || name == "" || strings.EqualFold(name, v.Username) || tw.Platform != "" && strings.EqualFold(tw.Platform+":"+name, v.Username)
 }
 
 // twice reports whether a post was on a page before. That happens because pages shift while they

@@ -114,6 +114,12 @@ func (s *Supervisor) whose(sig *fetcher.Signal) []string {
 		return nil
 	case s.cfg.Kind == poll.Queries:
 		return sig.Queries
+	case len(sig.Accounts) > 0:
+		names := make([]string, len(sig.Accounts))
+		for i := range sig.Accounts {
+			names[i] = sig.Accounts[i].Username
+		}
+		return names
 	}
 	if names := s.names[sig.Post.UserID]; len(names) > 0 {
 		return names
