@@ -53,6 +53,9 @@ func TestRetriesFollowTheSchedule(t *testing.T) {
 		}
 		pass(2 * time.Hour)
 		b.stop()
+		if s := b.d.Stats(); s.Retried != 150 || s.Failed != 50 {
+			t.Errorf("%d retried and %d failed, want 150 and 50", s.Retried, s.Failed)
+		}
 		byID := map[string][]sent{}
 		for _, s := range b.all() {
 			byID[s.id] = append(byID[s.id], s)
