@@ -5,19 +5,22 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
 // CreateRequest asks for a monitor.
 type CreateRequest struct {
-	Owner         string        // may be "" in a program with one owner
-	Name          string        // 1 to 100 characters, unique per owner
-	Usernames     []string      // see fetcher.TimelineQuery.Username; with or without @
-	FilterTypes   []FilterType  // none means all
-	PollInterval  time.Duration // 0 means the default: see Config.Paced
-	Weight        float64       // 0 to 1,000; 0 means 1
-	WebhookURL    string        // "" for none
-	WebhookSecret secret.Value  // signing secret; "" to generate one
+	Owner         string         // may be "" in a program with one owner
+	Name          string         // 1 to 100 characters, unique per owner
+	Usernames     []string       // see fetcher.TimelineQuery.Username; with or without @
+	FilterTypes   []FilterType   // none means all
+	PollInterval  time.Duration  // 0 means the default: see Config.Paced
+	Weight        float64        // 0 to 1,000; 0 means 1
+	WebhookURL    string         // "" for none
+	WebhookSecret secret.Value   // signing secret; "" to generate one
+	WebhookLimits deliver.Limits // of the webhook's requests
 }
 
 // Created is a new monitor.
@@ -35,13 +38,13 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) 
 	if err != nil {
 		return Created{}, err
 	}
-	mon, generated, err := m.base.Create(ctx, mon, r.WebhookSecret)
+	mon, generated, err := m.base.Create(ctx, mon, control.Webhook{Secret: r.WebhookSecret, Limits: r.WebhookLimits})
 	return Created{m.effective(mon), generated}, err
 }
 
 // Ensure creates the monitor, or makes the owner's monitor of this Name equal to the request, which
 // a program may call at each start and in several processes. A zero field means what it means for
-// Create, except that without a WebhookSecret the endpoint keeps its own. Accounts that stay keep
+// Create, except that an endpoint keeps its limits and, without a WebhookSecret, its secret. Accounts that stay keep
 // their Since, and a paused monitor stays paused. A monitor that is equal already is not stored
 // again and costs nothing. Errors are those of Create and Update.
 func (m *Manager) Ensure(ctx context.Context, r CreateRequest) (Created, error) {
@@ -49,7 +52,7 @@ func (m *Manager) Ensure(ctx context.Context, r CreateRequest) (Created, error) 
 	if err != nil {
 		return Created{}, err
 	}
-	mon, generated, err := m.base.Ensure(ctx, want, r.Name, r.WebhookSecret, func(mon *Monitor, now time.Time) error {
+	mon, generated, err := m.base.Ensure(ctx, want, r.Name, control.Webhook{Secret: r.WebhookSecret, Limits: r.WebhookLimits}, func(mon *Monitor, now time.Time) error {
 		if !sameMembers(mon.Accounts, want.Accounts, func(a Account) string { return m.key(a.Username) }) {
 			mon.Accounts, err = m.accounts(r.Usernames, mon.Accounts, now)
 		}

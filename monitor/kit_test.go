@@ -51,8 +51,8 @@ func (webhooks) Check(url string, _ secret.Value) error {
 	return nil
 }
 
-func (webhooks) New(_ context.Context, source record.Record, url string, key secret.Value) (ep record.Record, generated secret.Value, err error) {
-	if key == "" {
+func (webhooks) New(_ context.Context, source record.Record, url string, w control.Webhook) (ep record.Record, generated secret.Value, err error) {
+	if w.Secret == "" {
 		generated = "whsec_generated"
 	}
 	return record.Record{Key: record.Key{Kind: record.Endpoint, ID: "ep_of_" + source.ID}, Owner: source.Owner, Parent: source.Key, Name: url}, generated, nil

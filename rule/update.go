@@ -48,11 +48,8 @@ func (m *Manager) change(r *Rule, q UpdateRequest, now time.Time) error {
 	if q.MaxResults != nil {
 		r.MaxResults = *q.MaxResults
 	}
-	if q.Query != nil && *q.Query != r.Query {
-		r.Query = *q.Query
-		if last := now.Add(-m.Every(*r)); last.After(r.Since) {
-			r.Since = last
-		}
+	if q.Query != nil {
+		m.setQuery(r, *q.Query, now)
 	}
 	if q.Interval == nil && q.Schedule == nil {
 		return nil
@@ -65,6 +62,18 @@ func (m *Manager) change(r *Rule, q UpdateRequest, now time.Time) error {
 		r.Schedule = *q.Schedule
 	}
 	return m.checkPace(r)
+}
+
+// setQuery changes the query, if it is another. The rule then begins with the posts of one interval,
+// which the old query has not polled yet.
+func (m *Manager) setQuery(r *Rule, query string, now time.Time) {
+	if query == r.Query {
+		return
+	}
+	r.Query = query
+	if last := now.Add(-m.Every(*r)); last.After(r.Since) {
+		r.Since = last
+	}
 }
 
 // Pause stops a rule. After it returns, this process detects no more posts for it, others stop

@@ -22,6 +22,9 @@ type Config struct {
 	// Senders maps a URL scheme, such as "https", to its sender. The sender for in-process
 	// handlers has the key deliver.SchemeHandler. Required.
 	Senders map[string]deliver.Sender
+	// SenderLimits has the limits, by scheme as in Senders, of endpoints without Limits of their
+	// own. Defaults to none.
+	SenderLimits map[string]deliver.Limits
 
 	// Workers bounds the attempts under way in all lanes. Defaults to 256.
 	Workers int
@@ -89,6 +92,14 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		if s == nil {
 			return c, fmt.Errorf("dispatch: Senders[%q] is nil: want a deliver.Sender", scheme)
+		}
+	}
+	for scheme, l := range c.SenderLimits {
+		if err := l.Validate(); err != nil {
+			return c, fmt.Errorf("dispatch: SenderLimits[%q]: %w", scheme, err)
+		}
+		if c.Senders[scheme] == nil {
+			return c, fmt.Errorf("dispatch: SenderLimits key %q is not allowed: want a key of Senders", scheme)
 		}
 	}
 	for _, f := range []struct {

@@ -159,12 +159,16 @@ func (l *lane) class() class {
 // setRecord sets the record of the lane to e. now is the time when e was read.
 func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 	was := &l.record.endpoint
-	if l.limiter == nil || was.Limits != e.Limits {
-		l.inFlightLimit, l.limiter = limitsOf(e.Limits, cfg.LaneInFlight)
-	}
-	l.health.read(was, &e)
 	r := laneRecord{state: l.record.state, endpoint: e, readAt: now}
 	r.sender, r.scheme = cfg.sender(e.URL)
+	if l.limiter == nil || was.Limits != e.Limits || l.record.scheme != r.scheme {
+		limits := e.Limits
+		if limits == (deliver.Limits{}) {
+			limits = cfg.SenderLimits[r.scheme]
+		}
+		l.inFlightLimit, l.limiter = limitsOf(limits, cfg.LaneInFlight)
+	}
+	l.health.read(was, &e)
 	if e.Status == deliver.EndpointDisabled {
 		r.refusal = "the endpoint is disabled"
 	}

@@ -8,8 +8,42 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 )
+
+// A sender's limits are those of its endpoints that have none.
+func TestLimitsOfASender(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		limits deliver.Limits // of the endpoint
+		want   time.Duration  // from the first attempt to the third
+	}{
+		{"an endpoint without limits", deliver.Limits{}, 20 * time.Second},
+		{"an endpoint with limits", deliver.Limits{Rate: 1}, 2 * time.Second},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, nil, func(c *dispatch.Config) { c.SenderLimits = map[string]deliver.Limits{"https": {Rate: 0.1}} })
+				b.endpoint("a")
+				b.run()
+				if _, err := b.manager().Update(t.Context(), "o", "a", endpoints.Update{Limits: &row.limits}); err != nil {
+					t.Fatal(err)
+				}
+				b.commit("a", "p", 3, true)
+				pass(time.Minute)
+				b.stop()
+				all := b.all()
+				if len(all) != 3 {
+					t.Fatalf("%d attempts, want 3", len(all))
+				}
+				if d := all[2].at.Sub(all[0].at); d < row.want-time.Second/10 || d > row.want+time.Second/10 {
+					t.Errorf("the third attempt began %s after the first, want %s", d, row.want)
+				}
+			})
+		})
+	}
+}
 
 // Other limits apply at once, also to what waits for the rate before.
 func TestChangedLimitsApplyAtOnce(t *testing.T) {

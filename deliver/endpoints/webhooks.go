@@ -15,10 +15,13 @@ func (m *Manager) Webhooks() control.Webhooks { return webhooks{m} }
 type webhooks struct{ *Manager }
 
 // New implements control.Webhooks.
-func (w webhooks) New(ctx context.Context, source record.Record, url string, key deliver.Secret) (ep record.Record, generated deliver.Secret, err error) {
+func (w webhooks) New(ctx context.Context, source record.Record, url string, of control.Webhook) (ep record.Record, generated deliver.Secret, err error) {
+	if err := of.Limits.Validate(); err != nil {
+		return record.Record{}, "", err
+	}
 	e := newEndpoint(NewEndpoint{Source: deliver.Source{Kind: deliver.SourceKind(source.Kind), ID: source.ID, Owner: source.Owner, Name: source.Name},
-		URL: url, Secret: key}, w.now())
-	if key == "" {
+		URL: url, Secret: of.Secret, Limits: of.Limits}, w.now())
+	if of.Secret == "" {
 		generated = e.Secret
 	}
 	ep, err = w.cfg.Store.encode(ctx, e)

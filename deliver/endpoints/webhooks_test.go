@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/record"
 )
 
@@ -24,7 +25,7 @@ func TestWebhooksNew(t *testing.T) {
 				}
 				m := b.manager(func(c *endpoints.Config) { c.Store = store })
 				source := record.Record{Key: record.Key{Kind: kind, ID: "s"}, Owner: "o", Name: "space"}
-				ep, generated, err := m.Webhooks().New(t.Context(), source, "https://h.example.com/", key)
+				ep, generated, err := m.Webhooks().New(t.Context(), source, "https://h.example.com/", control.Webhook{Secret: key, Limits: deliver.Limits{Rate: 2}})
 				if err != nil || (generated == "") != (key != "") {
 					t.Fatalf("New: generated %d characters, %v", len(generated), err)
 				}
@@ -37,7 +38,7 @@ func TestWebhooksNew(t *testing.T) {
 				}
 				e, err := store.Get(t.Context(), "o", ep.ID)
 				if err != nil || e.Source != (deliver.Source{Kind: deliver.SourceKind(kind), ID: "s", Owner: "o", Name: "space"}) || e.URL != "https://h.example.com/" ||
-					e.Secret != want || e.Status != deliver.EndpointActive || !strings.HasPrefix(e.ID, "whk_") || e.StatusSince.IsZero() || !e.CreatedAt.Equal(e.UpdatedAt) {
+					e.Secret != want || e.Limits.Rate != 2 || e.Status != deliver.EndpointActive || !strings.HasPrefix(e.ID, "whk_") || e.StatusSince.IsZero() || !e.CreatedAt.Equal(e.UpdatedAt) {
 					t.Errorf("stored %+v, %v", e, err)
 				}
 			}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
@@ -17,15 +19,18 @@ const maxOwner = 128 // bytes
 // Create stores a new active record with its endpoint and starts tracking it. It returns the
 // stored record, and the signing secret if one was generated. After an error the record does not
 // exist, unless the store's answer was lost and it makes the change later.
-func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
+func (m *Manager[R, P]) Create(ctx context.Context, r R, w Webhook) (R, secret.Value, error) {
 	var none R
 	h := m.kind.Head(&r)
 	*h.Status, *h.Version, *h.WebhookSecretSet = Active, 0, *h.WebhookURL != ""
 	now := m.Now()
 	*h.CreatedAt, *h.UpdatedAt = now, now
 	m.kind.Restart(&r, now)
-	if _, err := m.check(&r, key); err != nil {
+	if _, err := m.check(&r, w.Secret); err != nil {
 		return none, "", err
+	}
+	if *h.WebhookURL == "" && w.Limits != (deliver.Limits{}) {
+		return none, "", m.refuse("webhook_limits", fmt.Sprint(w.Limits), "none without a webhook_url")
 	}
 	*h.ID = m.kind.Prefix + strings.ToLower(rand.Text())
 	c := record.Change{Put: make([]record.Record, 1, 2)}
@@ -33,7 +38,7 @@ func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, s
 	source, err := m.encode(r)
 	if err == nil && *h.WebhookURL != "" {
 		var ep record.Record
-		if ep, generated, err = m.cfg.Webhooks.New(ctx, source, *h.WebhookURL, key); err == nil {
+		if ep, generated, err = m.cfg.Webhooks.New(ctx, source, *h.WebhookURL, w); err == nil {
 			*h.WebhookID = ep.ID
 			c.Put = append(c.Put, ep)
 			source, err = m.encode(r)
@@ -65,12 +70,12 @@ func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, s
 
 // Ensure creates r if its owner has no record of the name. Otherwise it updates that record: change
 // sets the fields that only its kind has, as in Update. The status stays. It stores nothing if the
-// record and its endpoint are already so. A key of "" keeps the endpoint's secret.
-func (m *Manager[R, P]) Ensure(ctx context.Context, r R, name string, key secret.Value, change func(r *R, now time.Time) error) (R, secret.Value, error) {
+// record and its endpoint are already so. An endpoint keeps its limits and, if w has none, its secret.
+func (m *Manager[R, P]) Ensure(ctx context.Context, r R, name string, w Webhook, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	h := m.kind.Head(&r)
-	q := Request{WebhookURL: h.WebhookURL, ensure: true}
-	if key != "" {
-		q.WebhookSecret = &key
+	q := Request{WebhookURL: h.WebhookURL, ensure: true, limits: w.Limits}
+	if w.Secret != "" {
+		q.WebhookSecret = &w.Secret
 	}
 	for tries := 1; ; tries++ {
 		var stored []record.Record
@@ -84,7 +89,7 @@ func (m *Manager[R, P]) Ensure(ctx context.Context, r R, name string, key secret
 		case err != nil:
 			return is, "", m.named(err, nil)
 		case len(stored) == 0:
-			is, generated, err = m.Create(ctx, r, key)
+			is, generated, err = m.Create(ctx, r, w)
 		default:
 			is, generated, err = m.Update(ctx, *h.Owner, stored[0].ID, q, change)
 		}

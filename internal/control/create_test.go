@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/record"
@@ -22,15 +23,17 @@ func TestCreate(t *testing.T) {
 		key       secret.Value
 		generated secret.Value
 		endpoints string
+		limits    deliver.Limits
 	}{
 		{name: "no webhook"},
-		{"a webhook", "https://h.example.com/", "", "generated", "ep_1 https://h.example.com/ generated"},
-		{"a webhook with a secret", "https://h.example.com/", "given", "", "ep_1 https://h.example.com/ given"},
+		{"a webhook", "https://h.example.com/", "", "generated", "ep_1 https://h.example.com/ generated", deliver.Limits{}},
+		{"a webhook with a secret", "https://h.example.com/", "given", "", "ep_1 https://h.example.com/ given", deliver.Limits{}},
+		{"a webhook with limits", "https://h.example.com/", "", "generated", "ep_1 https://h.example.com/ generated", deliver.Limits{Rate: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := newDesk(t, nil)
-			it, generated, err := d.Create(t.Context(), item{Owner: "acme", Name: "moon", Words: "@nasa", URL: tt.url, Status: control.Paused, Version: 9}, tt.key)
-			if err != nil || generated != tt.generated {
+			it, generated, err := d.Create(t.Context(), item{Owner: "acme", Name: "moon", Words: "@nasa", URL: tt.url, Status: control.Paused, Version: 9}, control.Webhook{Secret: tt.key, Limits: tt.limits})
+			if err != nil || generated != tt.generated || d.limits != tt.limits {
 				t.Fatalf("generated %q, %v; want %q", string(generated), err, string(tt.generated))
 			}
 			if got := d.endpoints(t); got != tt.endpoints || len(d.store.changes) != 1 {
@@ -63,6 +66,7 @@ func TestCreateRefuses(t *testing.T) {
 		name   string
 		change func(*item)
 		key    secret.Value
+		rate   deliver.Limits // of the endpoint
 		limits []control.Limit
 		refuse error // of Limits
 		store  error
@@ -76,6 +80,7 @@ func TestCreateRefuses(t *testing.T) {
 		{name: "a URL", change: func(it *item) { it.URL = "ftp://h.example.com" }, field: "webhook_url"},
 		{name: "a secret", key: "short", field: "webhook_secret"},
 		{name: "a secret without a URL", change: func(it *item) { it.URL = "" }, key: "given", field: "webhook_secret"},
+		{name: "limits without a URL", change: func(it *item) { it.URL = "" }, rate: deliver.Limits{Rate: 1}, field: "webhook_limits"},
 		{name: "a name that is taken", change: func(it *item) { it.Name = "a" }, want: errDuplicate},
 		{name: "an owner who was erased", change: func(it *item) { it.Owner = "gone" }, want: record.ErrGone},
 		{name: "not allowed", refuse: errLimits, want: errLimits},
@@ -109,7 +114,7 @@ func TestCreateRefuses(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&it)
 			}
-			_, _, err := d.Create(t.Context(), it, tt.key)
+			_, _, err := d.Create(t.Context(), it, control.Webhook{Secret: tt.key, Limits: tt.rate})
 			if field(err) != tt.field || tt.want != nil && !errors.Is(err, tt.want) || tt.text != "" && err.Error() != tt.text {
 				t.Errorf("error %v, want %v %s %s", err, tt.want, tt.field, tt.text)
 			}
@@ -170,7 +175,7 @@ func TestDelete(t *testing.T) {
 
 func TestFieldErrorsNameTheKind(t *testing.T) {
 	d := newDesk(t, nil)
-	_, _, err := d.Create(t.Context(), item{Owner: "a\nb", Name: "a"}, "")
+	_, _, err := d.Create(t.Context(), item{Owner: "a\nb", Name: "a"}, control.Webhook{})
 	var fe *invalid.FieldError
 	if !errors.As(err, &fe) || fe.Package != "monitor" || fe.Allowed == "" {
 		t.Errorf("error %v, want one of package monitor that says what is allowed", err)

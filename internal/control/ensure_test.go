@@ -15,7 +15,7 @@ import (
 
 // ensure wants an item named a with these values.
 func (d *desk) ensure(ctx context.Context, words, url string, key secret.Value) (item, secret.Value, error) {
-	return d.Ensure(ctx, item{Owner: "acme", Name: "a", Words: words, URL: url}, "a", key, func(it *item, _ time.Time) error {
+	return d.Ensure(ctx, item{Owner: "acme", Name: "a", Words: words, URL: url}, "a", control.Webhook{Secret: key}, func(it *item, _ time.Time) error {
 		it.Words = words
 		return nil
 	})
@@ -83,10 +83,10 @@ func TestEnsure(t *testing.T) {
 		}
 		first.Version = row.version
 	}
-	if _, _, err := d.Ensure(t.Context(), item{Owner: "acme"}, "", "", nil); err == nil {
+	if _, _, err := d.Ensure(t.Context(), item{Owner: "acme"}, "", control.Webhook{}, nil); err == nil {
 		t.Error("an item without a name was ensured")
 	}
-	if it, _, err := d.Ensure(t.Context(), item{Owner: "rival", Name: "a"}, "a", "", nil); err != nil || it.ID == first.ID {
+	if it, _, err := d.Ensure(t.Context(), item{Owner: "rival", Name: "a"}, "a", control.Webhook{}, nil); err != nil || it.ID == first.ID {
 		t.Errorf("another owner's of the name: %+v, %v; want one of its own", it, err)
 	}
 }
@@ -162,6 +162,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	i = 0
 	for _, err := range d.List(ctx, "acme", "") {
 		if i++; (err != nil) != (i == 101) {

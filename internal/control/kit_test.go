@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/internal/heard"
 	"github.com/streamwatch/streamwatch/internal/invalid"
@@ -80,7 +81,8 @@ type desk struct {
 	stuck    error            // what Untrack returns
 	readTo   time.Time        // what Advance sets, unless it is zero
 	readErr  error
-	made     int // endpoints
+	made     int            // endpoints
+	limits   deliver.Limits // of the last one
 	applyErr error
 }
 
@@ -161,9 +163,10 @@ func (d *desk) Check(url string, key secret.Value) error {
 	return nil
 }
 
-func (d *desk) New(_ context.Context, source record.Record, url string, key secret.Value) (ep record.Record, generated secret.Value, err error) {
+func (d *desk) New(_ context.Context, source record.Record, url string, w control.Webhook) (ep record.Record, generated secret.Value, err error) {
+	key := w.Secret
 	d.made++
-	if key == "" {
+	if d.limits = w.Limits; key == "" {
 		key, generated = "generated", "generated"
 	}
 	return record.Record{Key: record.Key{Kind: record.Endpoint, ID: fmt.Sprint("ep_", d.made)}, Owner: source.Owner, Parent: source.Key, Name: url,
@@ -190,7 +193,7 @@ func (d *desk) create(t *testing.T, change func(*item)) item {
 	if change != nil {
 		change(&it)
 	}
-	it, _, err := d.Create(t.Context(), it, "")
+	it, _, err := d.Create(t.Context(), it, control.Webhook{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -81,9 +82,9 @@ type Start struct {
 type Webhooks interface {
 	// Check returns an error if a URL or a signing secret ("" for none) is not allowed.
 	Check(url string, key secret.Value) error
-	// New returns the record of a new endpoint of a monitor or rule. It generates a secret if key
-	// is "", and returns it.
-	New(ctx context.Context, source record.Record, url string, key secret.Value) (ep record.Record, generated secret.Value, err error)
+	// New returns the record of a new endpoint of a monitor or rule. It generates a secret if w has
+	// none, and returns it.
+	New(ctx context.Context, source record.Record, url string, w Webhook) (ep record.Record, generated secret.Value, err error)
 	// Change returns the record of an endpoint with another URL and, unless key is "", another
 	// secret.
 	Change(ctx context.Context, ep record.Record, url string, key secret.Value) (record.Record, error)
@@ -91,6 +92,12 @@ type Webhooks interface {
 	Has(ctx context.Context, ep record.Record, key secret.Value) (bool, error)
 	// Error returns the error to show for one that Apply returned about an endpoint.
 	Error(err error) error
+}
+
+// Webhook has what a new endpoint of a monitor or rule needs besides its URL.
+type Webhook struct {
+	Secret secret.Value // "" for a generated one
+	Limits deliver.Limits
 }
 
 // Limit is a limit of a change. Exceeded returns the error if the sum would be have.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -18,7 +19,8 @@ type Request struct {
 	Status        *Status
 	Version       int64 // the version that the record must have; 0 for any
 
-	ensure bool // store nothing if the record and its endpoint are as the request wants them
+	limits deliver.Limits // of an endpoint that the change makes
+	ensure bool           // store nothing if the record and its endpoint are as the request wants them
 }
 
 // updateTries is the number of tries of a change if others change the record or its endpoint at the
@@ -142,7 +144,7 @@ func (m *Manager[R, P]) editOnce(ctx context.Context, old R, q Request,
 	c := record.Change{Put: make([]record.Record, 1, 2)}
 	made := false
 	if q.WebhookURL != nil || q.WebhookSecret != nil {
-		if generated, made, err = m.webhook(ctx, &r, q.key(), &c); err != nil {
+		if generated, made, err = m.webhook(ctx, &r, q, &c); err != nil {
 			return r, "", err
 		}
 	}
@@ -199,7 +201,7 @@ func (m *Manager[R, P]) missing(ctx context.Context, old, r R, q Request) (Reque
 
 // webhook adds the change of the endpoint to a change whose webhook_url or secret is given. made
 // reports whether it makes an endpoint.
-func (m *Manager[R, P]) webhook(ctx context.Context, r *R, key secret.Value, c *record.Change) (generated secret.Value, made bool, err error) {
+func (m *Manager[R, P]) webhook(ctx context.Context, r *R, q Request, c *record.Change) (generated secret.Value, made bool, err error) {
 	h := m.kind.Head(r)
 	of := record.Ref{Key: record.Key{Kind: record.Endpoint, ID: *h.WebhookID}, Owner: *h.Owner}
 	switch {
@@ -218,7 +220,7 @@ func (m *Manager[R, P]) webhook(ctx context.Context, r *R, key secret.Value, c *
 			if ep.Name != *h.WebhookURL {
 				c.Notes = append(c.Notes, record.Note{Ref: of}) // it is about the old receiver
 			}
-			ep, err = m.cfg.Webhooks.Change(ctx, ep, *h.WebhookURL, key)
+			ep, err = m.cfg.Webhooks.Change(ctx, ep, *h.WebhookURL, q.key())
 		}
 		c.Put = append(c.Put, ep)
 		return "", false, err
@@ -227,7 +229,7 @@ func (m *Manager[R, P]) webhook(ctx context.Context, r *R, key secret.Value, c *
 	if err != nil {
 		return "", false, err
 	}
-	ep, generated, err := m.cfg.Webhooks.New(ctx, source, *h.WebhookURL, key)
+	ep, generated, err := m.cfg.Webhooks.New(ctx, source, *h.WebhookURL, Webhook{q.key(), q.limits})
 	*h.WebhookID = ep.ID
 	c.Put = append(c.Put, ep)
 	return generated, true, err
