@@ -50,8 +50,9 @@ type Config struct {
 	// It must not block, call Account or Plan, or change monitors: these calls wait for the
 	// goroutine that runs OnGap. If a hook panics, the engine logs that. Nil for none.
 	OnGap func(detect.Gap)
-	// OnTrouble is called when the polls of an account or a query keep failing, and when they
-	// succeed again. The StatusReason of the monitor or rule shows the failure too. The
+	// OnTrouble is called when the polls of an account or a query keep failing, or wait for longer
+	// than the interval, and when they succeed or are in time again. The StatusReason of the monitor
+	// or rule shows the failure too. The
 	// restrictions of OnGap apply. Nil for none.
 	OnTrouble func(detect.Trouble)
 

@@ -65,7 +65,7 @@ func (r *records) newManagers(c *Config, store storage.Store, stored *endpoints.
 	r.monitors, err = monitor.NewManager(monitor.Config{
 		Records: store.Ports().Records, Tracker: monitorTracker{r.platforms}, Webhooks: r.endpoints.Webhooks(),
 		Paced: c.paced(), CheckAccount: names.check, Canonical: names.canonical,
-		MaxAccounts: c.Quotas.MonitorAccounts, DefaultInterval: c.DefaultInterval, MinInterval: c.MinInterval,
+		MaxAccounts: c.Quotas.MonitorAccounts, DefaultInterval: c.DefaultInterval, MinInterval: c.MinInterval, Shortest: r.platforms.MinInterval,
 		Limits: l.monitor, Price: func(m monitor.Monitor) int64 { return int64(c.Pricing.Monitor(len(m.Accounts)).PerDay) },
 		Applied: r.applied, Logger: c.Logger, Now: r.now,
 	})

@@ -167,7 +167,7 @@ func (c *Config) newDetectors(tuned detect.Config, deps detect.Deps, enqueue fun
 		} else if err != nil {
 			return nil, err
 		}
-		list = append(list, platforms.Platform{Name: src.Name, Detector: d, Pace: src.Detect.Pace, CheckAccount: src.CheckAccount})
+		list = append(list, platforms.Platform{Name: src.Name, Detector: d, Pace: src.Detect.Pace, MinInterval: src.Detect.MinInterval, CheckAccount: src.CheckAccount})
 	}
 	return platforms.New(list), nil
 }

@@ -29,6 +29,10 @@ type Config struct {
 	// Pace selects what sets the time of an account's polls: its interval, or FetchRate as a
 	// budget. Defaults to PaceInterval.
 	Pace Pace
+	// MinInterval is the shortest time between two planned polls of an account: a subscription with a
+	// shorter Interval has its accounts polled this often. New subscribers, streams and probes
+	// have an account polled sooner. Defaults to none; at most 24 h.
+	MinInterval time.Duration
 	// Shards is the number of goroutines that own accounts. Defaults to GOMAXPROCS, at most
 	// 16. It defaults to 1
 	//  - when accounts share calls, or probes have a ProbeRate, because each shard
@@ -124,7 +128,8 @@ func (p Pace) String() string {
 	return fmt.Sprint(uint8(p))
 }
 
-// Trouble reports that the polls of an account or a query keep failing, or succeed again.
+// Trouble reports that the polls of an account or a query keep failing or wait for too long, or that
+// they are as they should be again.
 type Trouble struct {
 	Username string         // the account, or
 	Query    string         // the text of the query
@@ -189,6 +194,7 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		def  time.Duration
 		max  time.Duration
 	}{
+		{"MinInterval", &c.MinInterval, 0, 24 * time.Hour},
 		{"Gather", &c.Gather, 0, time.Second},
 		{"FetchTimeout", &c.FetchTimeout, 30 * time.Second, time.Hour},
 		{"Overlap", &c.Overlap, overlap, 24 * time.Hour},
@@ -216,6 +222,14 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		return c, fmt.Errorf("detect: Horizon %s is not allowed: want at least MaxOverlap, %s", c.Horizon, c.MaxOverlap)
 	}
 	return c, nil
+}
+
+// interval returns the Interval of a subscription, given the one it asks for; 0 is none.
+func (c *Config) interval(asked time.Duration) time.Duration {
+	if asked == 0 {
+		return 0
+	}
+	return max(asked, c.MinInterval)
 }
 
 // checkProbes checks the settings of probes; has reports whether there is a Prober.

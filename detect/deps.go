@@ -49,8 +49,9 @@ type Deps struct {
 	OnClosed func(bucket string, until time.Time)
 	// OnTrouble is called when the polls of an account or query have failed three times in a row
 	// and for 10 minutes. It is called immediately if the target was never read and is not found,
-	// protected or refused. It is called with a nil Err when the target recovers. It must not block
-	// or call the detector.
+	// protected or refused. It is called, too, when an account waits for its turn (Roles.Turns) for
+	// longer than its Interval, or for a bucket that is closed again and again. It is called with a
+	// nil Err when the target recovers. It must not block or call the detector.
 	OnTrouble func(Trouble)
 	// Handlers are the names of the in-process handlers that get every event.
 	Handlers []string

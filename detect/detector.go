@@ -94,8 +94,8 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	d.teller = shards.Teller{Shards: d.shards, Done: d.done, Stopped: ErrStopped}
 	if cfg.Pace != PaceInterval {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].Accounts, schedule.BudgetConfig{
-			AtLeast:  cfg.Pace == PaceAtLeast,
-			PollRate: planner{d: d}.pollRate, LostFrom: d.env.Budget.LostFrom(), MinBackoff: cfg.Backoff.Min, Logger: deps.Logger,
+			AtLeast: cfg.Pace == PaceAtLeast,
+			Least:   cfg.MinInterval, PollRate: planner{d: d}.pollRate, LostFrom: d.env.Budget.LostFrom(), MinBackoff: cfg.Backoff.Min, Logger: deps.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}
@@ -198,6 +198,7 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	if err := sub.validate(d.cfg.Pace); err != nil {
 		return invalid.Refused(err)
 	}
+	sub.Interval = d.cfg.interval(sub.Interval)
 	if most := int64(len(d.shards)) * maxTargets; d.env.Count.Kinds[poll.Accounts].Targets.Load()+int64(len(sub.Accounts)) > most {
 		return fmt.Errorf("detect: Accounts: %d more are not allowed: want at most %d in all, with %d Shards", len(sub.Accounts), most, len(d.shards))
 	}

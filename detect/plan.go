@@ -70,8 +70,8 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 				watched[key] = g
 			}
 			g.Weight += sub.weight()
-			if sub.Interval > 0 && (g.Interval == 0 || sub.Interval < g.Interval) {
-				g.Interval = sub.Interval
+			if iv := d.cfg.interval(sub.Interval); iv > 0 && (g.Interval == 0 || iv < g.Interval) {
+				g.Interval = iv
 			}
 		}
 	}
@@ -113,7 +113,7 @@ type planner struct {
 
 // settings returns the settings and measurements for plans, without Fetch.
 func (p planner) settings() forecast.Settings {
-	return forecast.Settings{Budgeted: p.d.cfg.Pace != PaceInterval, AtLeast: p.d.cfg.Pace == PaceAtLeast, MinBound: MinBound,
+	return forecast.Settings{Budgeted: p.d.cfg.Pace != PaceInterval, AtLeast: p.d.cfg.Pace == PaceAtLeast, MinBound: MinBound, MinInterval: p.d.cfg.MinInterval,
 		Rate: p.rate(), Batch: p.d.cfg.BatchSize, Shards: len(p.d.shards), Pages: p.pagesPer(poll.Accounts)}
 }
 

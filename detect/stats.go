@@ -85,6 +85,9 @@ type LimitStats struct {
 	// Closed maps each bucket with a limit in force to the time when the limit ends; "" is
 	// the bucket of all calls.
 	Closed map[string]time.Time
+	// Behind counts the accounts that are polled less often than their Interval, because calls of
+	// their bucket are made in turn or its limit goes on. Deps.OnTrouble tells which.
+	Behind int64
 }
 
 // BreachStats counts breaches of a Fetcher's contract. Package fetchertest finds the
@@ -160,7 +163,7 @@ func (d *Detector) Stats() Stats {
 	s := Stats{
 		Targets: accounts.Targets.Load(),
 		Polls:   accounts.Polls.Load(), Pages: accounts.Pages.Load(), PollErrors: accounts.Errors.Load(),
-		LimitStats: LimitStats{RateLimited: p.RateLimited.Load(), Closed: d.env.Budget.Limits()}, Panics: p.Panics.Load(),
+		LimitStats: LimitStats{RateLimited: p.RateLimited.Load(), Closed: d.env.Budget.Limits(), Behind: p.Behind.Load()}, Panics: p.Panics.Load(),
 		Posts: p.Posts.Load(), Events: c.events.Load(), Known: c.known.Load(),
 		Baseline: p.Baseline.Load(), Misdated: p.Misdated.Load(), Late: p.Late.Load(), Ancient: p.Ancient.Load(), GapStats: p.GapCounters.Stats(),
 		Dropped: DroppedStats{NoID: p.NoID.Load(), NoTime: p.NoTime.Load(), Future: p.Future.Load(),

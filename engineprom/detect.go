@@ -15,6 +15,7 @@ func detection() []metric {
 		{"polls_rate_limited_total", counter, "Polls refused by the platform for being over a limit.", "", one(func(s *stats) int64 { return s.Detect.RateLimited })},
 		{"fetcher_panics_total", counter, "Fetcher calls that panicked.", "", one(func(s *stats) int64 { return s.Detect.Panics })},
 		{"limits_closed", gauge, "Limits of the platform that hold calls up now.", "", one(func(s *stats) int64 { return int64(len(s.Detect.Closed)) })},
+		{"accounts_behind", gauge, "Accounts polled less often than their interval, because calls to their host take turns or its limit goes on.", "", one(func(s *stats) int64 { return s.Detect.Behind })},
 		{"calls_total", counter, "Upstream calls made.", "", one(func(s *stats) int64 { return s.Detect.Calls })},
 		{"pages_total", counter, "Pages read.", "", one(func(s *stats) int64 { return s.Detect.Pages })},
 		{"pages_unchanged_total", counter, "First pages that had not changed since the last poll, and were not read.", "", one(func(s *stats) int64 { return s.Detect.Unchanged })},

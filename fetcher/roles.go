@@ -8,9 +8,11 @@ type Roles struct {
 	// Probe finds out which accounts have changed. RolesOf does not set it, because probes need a
 	// budget of calls: see streamwatch.Config.Roles.
 	Probe Prober
-	// Buckets names the rate limit of each timeline or search call. If Buckets is nil, all
-	// calls share one limit.
+	// Buckets names the rate limit of each timeline, search or probe call. If Buckets is nil, all
+	// calls share one limit, except for probes at a rate of their own.
 	Buckets Bucketer
+	// Turns spaces out the timeline calls. If Turns is nil, they are made when they are due.
+	Turns Turner
 	// Stream pushes posts of accounts as they are published.
 	Stream Streamer
 	// SearchStream pushes posts that match queries as they are published. The engine polls for
@@ -25,6 +27,7 @@ func RolesOf(f Fetcher) (r Roles) {
 	r.Batch, _ = f.(BatchFetcher)
 	r.Search, _ = f.(Searcher)
 	r.Buckets, _ = f.(Bucketer)
+	r.Turns, _ = f.(Turner)
 	r.Stream, _ = f.(Streamer)
 	return r
 }
@@ -42,6 +45,9 @@ func (r Roles) Or(other Roles) Roles {
 	}
 	if r.Buckets == nil {
 		r.Buckets = other.Buckets
+	}
+	if r.Turns == nil {
+		r.Turns = other.Turns
 	}
 	if r.Stream == nil {
 		r.Stream = other.Stream

@@ -42,6 +42,9 @@ type Config struct {
 	Paced bool
 	// MinInterval is the shortest interval allowed. Defaults to 1 s.
 	MinInterval time.Duration
+	// Shortest, if set, returns how often the accounts can be polled at most. A monitor with a
+	// shorter interval gets this one; its record keeps the one that was asked for.
+	Shortest func([]Account) time.Duration
 	// CheckAccount, if set, returns an error for a name that no account can have. The error tells
 	// which names are allowed. By default all names are allowed.
 	CheckAccount func(username string) error
@@ -114,10 +117,14 @@ func (m *Manager) Get(ctx context.Context, owner, id string) (Monitor, error) {
 	return m.effective(mon), err
 }
 
-// effective returns mon with the manager's default interval in place of an interval of 0.
+// effective returns mon with the manager's default interval in place of an interval of 0, and with
+// Config.Shortest in place of a shorter one.
 func (m *Manager) effective(mon Monitor) Monitor {
 	if mon.PollInterval == 0 && !m.cfg.Paced && mon.ID != "" {
 		mon.PollInterval = m.cfg.DefaultInterval
+	}
+	if mon.PollInterval > 0 && m.cfg.Shortest != nil {
+		mon.PollInterval = max(mon.PollInterval, m.cfg.Shortest(mon.Accounts))
 	}
 	return mon
 }

@@ -343,13 +343,14 @@ func TestIntervalThatWasNotAskedFor(t *testing.T) {
 	c := first.create(t, nil)
 	fast := first.create(t, func(r *monitor.CreateRequest) { r.Name, r.PollInterval = "fast", time.Second })
 	for _, tt := range []struct {
-		change func(*monitor.Config)
-		want   time.Duration
+		change      func(*monitor.Config)
+		want, least time.Duration
 	}{
-		{func(c *monitor.Config) {}, time.Minute},
-		{func(c *monitor.Config) { c.DefaultInterval = 5 * time.Minute }, 5 * time.Minute},
-		{func(c *monitor.Config) { c.MinInterval = 2 * time.Minute }, 2 * time.Minute},
-		{func(c *monitor.Config) { c.Paced = true }, 0},
+		{func(c *monitor.Config) {}, time.Minute, 0},
+		{func(c *monitor.Config) { c.DefaultInterval = 5 * time.Minute }, 5 * time.Minute, 0},
+		{func(c *monitor.Config) { c.MinInterval = 2 * time.Minute }, 2 * time.Minute, 0},
+		{func(c *monitor.Config) { c.Paced = true }, 0, 0},
+		{func(c *monitor.Config) { c.Shortest = func([]monitor.Account) time.Duration { return 5 * time.Minute } }, 5 * time.Minute, 5 * time.Minute},
 	} {
 		d := deskOver(t, first.store, tt.change)
 		for what, do := range map[string]func() (monitor.Monitor, error){
@@ -379,7 +380,7 @@ func TestIntervalThatWasNotAskedFor(t *testing.T) {
 				t.Errorf("%s with %s, %v; want %s", what, m.PollInterval, err, tt.want)
 			}
 		}
-		if m, err := d.Pause(t.Context(), "acme", fast.ID); err != nil || m.PollInterval != time.Second {
+		if m, err := d.Pause(t.Context(), "acme", fast.ID); err != nil || m.PollInterval != max(time.Second, tt.least) {
 			t.Errorf("a stored interval: %s, %v", m.PollInterval, err)
 		}
 	}

@@ -56,7 +56,8 @@ type Monitor struct {
 	Accounts    []Account
 	FilterTypes []FilterType // none means all
 	// PollInterval is the time between two polls of an account. The stored record has 0 if the
-	// request had none, and a Manager returns its default for 0. If Config.Paced is set, PollInterval is the
+	// request had none, and a Manager returns its default for 0, or the shortest that the accounts
+	// can have. If Config.Paced is set, PollInterval is the
 	// longest time between two polls, and 0 means no limit.
 	PollInterval time.Duration
 	// Weight is the importance of this monitor's latency if a budget paces the polls

@@ -158,7 +158,7 @@ func (c *config) storeText() string {
 // paceText says how the accounts of a source are polled.
 func (c *config) paceText(s source) string {
 	if s.Calls == 0 {
-		return fmt.Sprintf("every %s, unless a monitor says otherwise", cmp.Or(c.Interval, defaultInterval))
+		return fmt.Sprintf("every %s, unless a monitor says otherwise", max(cmp.Or(c.Interval, defaultInterval), s.least()))
 	}
 	return fmt.Sprintf("%g calls a second", s.Calls)
 }

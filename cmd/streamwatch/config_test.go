@@ -154,6 +154,7 @@ var refusals = map[string]string{
 	"sources:\n- {name: a, kind: bluesky, probe: 0}":                  ":2: sources[0].probe 0 is not allowed",
 	"sources:\n- {name: a, kind: bluesky, burst: 5}":                  ":2: sources[0].burst 5 is not allowed: want 1 to 1000000 calls, and calls",
 	"sources:\n- {name: a, kind: x, token: '${TOKEN}', limit: -1}":    ":2: sources[0].limit -1 is not allowed",
+	"sources:\n- {name: a, kind: feed, min-interval: 100ms}":          ":2: sources[0].min-interval 100ms is not allowed: want 1s to 24h0m0s",
 	"sources:\n- {name: a, kind: bluesky, url: 'ftp://h'}":            `:2: sources[0].url "ftp://h" is not allowed: want http:// or https:// and a host`,
 	"sources:\n- {name: a, kind: bluesky, url: 'https://me:${PW}@h'}": `:2: sources[0].url "https://***@h" is not allowed`,
 	"sources:\n- {name: a, kind: bluesky, stream: true, stream-url: 'https://h'}":  `:2: sources[0].stream-url "https://h" is not allowed: want ws:// or wss://`,
@@ -259,6 +260,7 @@ func TestCheck(t *testing.T) {
 	for _, want := range []string{
 		"service http://0.0.0.0:8080/v1/social/", "store Redis, redis://***@h:1/2, whose servers share the work", "where each key shows its owner's operators", "stop 5s while",
 		"accounts bsky: bluesky, 5 calls a second", "accounts masto: mastodon https://masto.example, every 1m0s, unless a monitor says otherwise",
+		"accounts news: feed, every 5m0s, unless a monitor says otherwise",
 		" seal-key *** " + path + ":4: seal-key", " cursor-key – default", " log json -log", " drain 5s " + path + ":5: drain", " interval – default",
 		" sources[1].token *** " + path + ":15: sources[1].token", "Missing tls-cert, tls-key: ", "ops-addr: nobody can read /metrics", "source news, contact: ", "source x, limit: ",
 	} {

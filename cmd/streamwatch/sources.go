@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"github.com/streamwatch/streamwatch"
@@ -25,6 +27,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/remote"
 	"github.com/streamwatch/streamwatch/fetcher/xapi"
 	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -48,10 +51,16 @@ type source struct {
 	Memory   string       `yaml:"memory"`     // see feed.Config
 	Callback string       `yaml:"callback"`   // where WebSub hubs reach the service
 	Secret   secret.Value `yaml:"secret"`     // of WebSub
+	// MinInterval is the shortest time between two polls of an account, 0 for none; of feeds
+	// leastFeed for 0.
+	MinInterval time.Duration `yaml:"min-interval"`
 }
 
-// sourceKinds maps each kind to its keys, in addition to name, kind, calls and burst. Keys with a !
-// are required.
+// leastFeed is the shortest time between two polls of a feed. Publishers take shorter ones amiss.
+const leastFeed = 5 * time.Minute
+
+// sourceKinds maps each kind to its keys, in addition to name, kind, calls, burst and min-interval.
+// Keys with a ! are required.
 var sourceKinds = map[string][]string{
 	"bluesky":  {"url", "pds", "probe", "stream", "stream-url"},
 	"mastodon": {"url!", "token", "visibility", "probe", "stream", "stream-url"},
@@ -88,6 +97,7 @@ func (c *config) checkSource(i int, refuse refuse) {
 		refuse(required && !has(key), at, "is not allowed: a source of the kind %s wants %s", s.Kind, key)
 		allowed = append(allowed, key)
 	}
+	allowed = append(allowed, "min-interval")
 	for i := range reflect.TypeFor[source]().NumField() {
 		key := reflect.TypeFor[source]().Field(i).Tag.Get("yaml")
 		refuse(has(key) && !slices.Contains(allowed, key), at+"."+key, "is not allowed: a source of the kind %s has %s", s.Kind, strings.Join(allowed, ", "))
@@ -100,6 +110,8 @@ func (c *config) checkSource(i int, refuse refuse) {
 			netguard.RedactURL(u.value), strings.Join(u.schemes, ":// or "))
 	}
 	refuse(has("calls") && !(s.Calls > 0 && s.Calls <= maxCalls), at+".calls", "%g is not allowed: want more than 0 and at most %d calls a second", s.Calls, maxCalls)
+	refuse(has("min-interval") && (s.MinInterval < time.Second || s.MinInterval > monitor.MaxInterval), at+".min-interval",
+		"%s is not allowed: want 1s to %s", s.MinInterval, monitor.MaxInterval)
 	refuse(has("probe") && !(s.Probe > 0 && s.Probe <= maxCalls), at+".probe", "%g is not allowed: want more than 0 and at most %d probes a second", s.Probe, maxCalls)
 	refuse(has("burst") && (s.Burst < 1 || s.Burst > maxCalls || s.Calls == 0), at+".burst", "%d is not allowed: want 1 to %d calls, and calls with how many a second", s.Burst, maxCalls)
 	refuse(has("limit") && !(s.Limit > 0 && s.Limit <= maxLimit), at+".limit", "%g is not allowed: want more than 0 and at most %d dollars a day", s.Limit, maxLimit)
@@ -182,11 +194,19 @@ func (f *source) open(allowPrivate bool, log *slog.Logger) (streamwatch.Source, 
 	case "fake":
 		f.fake(&s)
 	}
-	s.Detect.ProbeRate = f.Probe
+	s.Detect.ProbeRate, s.Detect.MinInterval = f.Probe, f.least()
 	if f.Calls > 0 {
 		s.Detect.Pace, s.Detect.FetchRate, s.Detect.FetchBurst = detect.PaceBudget, f.Calls, f.Burst
 	}
 	return s, err
+}
+
+// least returns the shortest time between two polls of an account, 0 for none.
+func (f *source) least() time.Duration {
+	if f.Kind == "feed" {
+		return cmp.Or(f.MinInterval, leastFeed)
+	}
+	return f.MinInterval
 }
 
 func (f *source) bluesky(s *streamwatch.Source) error {

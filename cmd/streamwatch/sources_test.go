@@ -24,13 +24,14 @@ func TestOpenSources(t *testing.T) {
 - {name: b, kind: bluesky, probe: 1, stream: true, calls: 5}
 - {name: p, kind: bluesky, url: 'https://pds.example.com', pds: true, stream: true}
 - {name: m, kind: mastodon, url: 'https://a.example', token: '${TOKEN}', visibility: private, probe: 2, stream: true, stream-url: 'wss://s.example'}
-- {name: n, kind: mastodon, url: 'https://b.example', calls: 2, burst: 600}
+- {name: n, kind: mastodon, url: 'https://b.example', calls: 2, burst: 600, min-interval: 30s}
 - {name: r, kind: remote, url: 'https://streams.example.com', token: '${TOKEN}', stream: true}
 - {name: f, kind: fake, probe: 1, stream: true}
 - {name: x, kind: x, token: '${TOKEN}', probe: 1, stream: true, rules: true, limit: 5}
 - {name: y, kind: x, url: 'https://x.example', token: '${TOKEN}'}
 - {name: news, kind: feed, contact: ops@example.com, memory: '`+t.TempDir()+`', callback: 'https://s.example.com/websub/', secret: '${HUB}'}
 - {name: g, kind: feed}
+- {name: h, kind: feed, min-interval: 1m}
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -48,21 +49,23 @@ func TestOpenSources(t *testing.T) {
 		calls, probes float64
 		burst         int
 		not           string // no account there
+		least         time.Duration
 	}{
-		{"b", true, 5, 1, 0, "nasa"},
-		{"p", true, 0, 0, 0, "nasa"},
-		{"m", true, 0, 2, 0, "a@b@c"},
-		{"n", false, 2, 0, 600, "a@b@c"},
-		{"r", true, 0, 0, 0, ".."},
-		{"f", true, 0, 1, 0, "https://example.com/nasa"},
-		{"x", true, 0, 1, 0, "a.b"},
-		{"y", false, 0, 0, 0, "a.b"},
-		{"news", true, 0, 0, 0, "nasa"},
-		{"g", false, 0, 0, 0, "http://127.0.0.1/feed"},
+		{"b", true, 5, 1, 0, "nasa", 0},
+		{"p", true, 0, 0, 0, "nasa", 0},
+		{"m", true, 0, 2, 0, "a@b@c", 0},
+		{"n", false, 2, 0, 600, "a@b@c", 30 * time.Second},
+		{"r", true, 0, 0, 0, "..", 0},
+		{"f", true, 0, 1, 0, "https://example.com/nasa", 0},
+		{"x", true, 0, 1, 0, "a.b", 0},
+		{"y", false, 0, 0, 0, "a.b", 0},
+		{"news", true, 0, 0, 0, "nasa", 5 * time.Minute},
+		{"g", false, 0, 0, 0, "http://127.0.0.1/feed", 5 * time.Minute},
+		{"h", false, 0, 0, 0, "nasa", time.Minute},
 	} {
 		s := all[i]
 		if s.Name != want.name || s.Fetcher == nil || (s.Roles.Probe != nil) != (want.probes > 0) || (s.Roles.Stream != nil) != want.stream ||
-			s.Detect.FetchRate != want.calls || s.Detect.FetchBurst != want.burst || s.Detect.ProbeRate != want.probes {
+			s.Detect.FetchRate != want.calls || s.Detect.FetchBurst != want.burst || s.Detect.ProbeRate != want.probes || s.Detect.MinInterval != want.least {
 			t.Errorf("source %+v, want %+v", s, want)
 		}
 		if refuses := s.CheckAccount != nil && s.CheckAccount(want.not) != nil; refuses != (want.not != "") {

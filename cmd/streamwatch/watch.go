@@ -38,7 +38,7 @@ func runWatch(ctx context.Context, p process, args []string) error {
 }
 
 func parseWatch(p process, args []string) (watchConfig, error) {
-	c := watchConfig{feedInterval: 5 * time.Minute}
+	c := watchConfig{feedInterval: leastFeed}
 	fs := newFlags("watch", "Watch prints the posts of accounts as they are found, until Ctrl-C. Accounts are mastodon:user@host,\nbluesky:handle and feed:https://host/path. Nothing is kept, and no key is needed.")
 	fs.takes = "account…"
 	fs.BoolVar(&c.since, "since", false, "print the newest post of each account at once")

@@ -68,6 +68,7 @@ type Fetcher struct {
 var (
 	_ fetcher.Fetcher  = (*Fetcher)(nil)
 	_ fetcher.Bucketer = (*Fetcher)(nil)
+	_ fetcher.Turner   = (*Fetcher)(nil)
 )
 
 // New checks cfg and returns a Fetcher. It makes no request.
@@ -113,7 +114,7 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("feed: %w", err)
 	}
-	return &Fetcher{cfg: cfg, pages: pages, hosts: hosts{gap: cfg.HostGap, next: map[string]turns{}},
+	return &Fetcher{cfg: cfg, pages: pages, hosts: hosts{gap: cfg.HostGap, lines: map[string]*line{}},
 		feeds: map[string]*state{}}, nil
 }
 

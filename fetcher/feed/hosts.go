@@ -1,7 +1,11 @@
 package feed
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -9,33 +13,160 @@ import (
 )
 
 const (
-	maxTurn  = 5 * time.Second // how long a request waits for its turn at a host
-	maxHosts = 10_000          // hosts remembered; those with a past turn are removed
+	maxTurn  = 5 * time.Second  // how long a request waits for its turn at a host, and the host for a feed whose turn it is
+	keepTurn = 10 * time.Minute // how long a feed that does not come keeps its place
+	maxGrant = time.Minute      // how long a feed may take to use its turn
+	maxHosts = 10_000           // hosts remembered; those that nobody waits for are removed
 )
 
 // hosts spaces out the requests to each host.
 type hosts struct {
 	gap time.Duration
 
-	mu   sync.Mutex
-	next map[string]turns
+	mu    sync.Mutex
+	lines map[string]*line
 }
 
-// turns has the times at which a host may get its next requests.
-type turns struct {
-	free time.Time // the next free turn
-	told time.Time // the latest time at which a refused caller was told to return
+// line has the feeds that wait for a request to a host. Owners take turns: a feed's place is in
+// the round after that of its owner's last place. Places of a round are in the order of asking.
+type line struct {
+	free    time.Time            // the next free turn
+	round   int                  // of the feed that had the last turn
+	rounds  map[string]int       // the round of each owner's last place, since the line was last empty
+	waiting []place              // by round
+	granted map[string]time.Time // turns that feeds have got and not used yet
 }
 
-// wait waits for the caller's turn at a host. If the turn is more than maxTurn away, wait
-// returns a *fetcher.RateLimitError with a time to return, different for each caller. So
-// callers that wait for one host do not use up the engine's concurrent calls.
-func (h *hosts) wait(ctx context.Context, host string) error {
-	at, err := h.take(host, time.Now())
-	if err != nil {
-		return err
+type place struct {
+	feed  string
+	round int
+	due   time.Time // when the feed was told to ask again
+}
+
+// turn asks for a feed's turn at a host. It returns 0 if the feed may make its request now; used is
+// set if it makes it. Otherwise turn returns when to ask again. The feed keeps its place in the line.
+// An absent feed, which does not come when it was told to, holds up nobody.
+func (h *hosts) turn(host, feed string, owners []string, used bool, now time.Time) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.line(host, now)
+	maps.DeleteFunc(l.granted, func(_ string, at time.Time) bool { return now.Sub(at) > maxGrant })
+	if _, ok := l.granted[feed]; ok {
+		if used {
+			delete(l.granted, feed)
+		}
+		return 0
 	}
-	pause := time.Until(at)
+	l.waiting = slices.DeleteFunc(l.waiting, func(p place) bool { return now.Sub(p.due) > keepTurn })
+	i := slices.IndexFunc(l.waiting, func(p place) bool { return p.feed == feed })
+	if i >= 0 && slices.ContainsFunc(owners, func(o string) bool { return l.next(o) < l.waiting[i].round }) { // a new owner
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+		i = -1
+	}
+	if i < 0 {
+		i = l.join(feed, owners, now)
+	}
+	before := 0
+	for _, p := range l.waiting[:i] {
+		if now.Sub(p.due) <= maxTurn {
+			before++
+		}
+	}
+	if at := later(l.free, now).Add(time.Duration(before) * h.gap); at.After(now) {
+		l.waiting[i].due = at
+		return at.Sub(now)
+	}
+	l.round = l.waiting[i].round
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	l.free = now.Add(h.gap)
+	if !used {
+		l.granted[feed] = now
+	}
+	return 0
+}
+
+// line returns the line of a host.
+func (h *hosts) line(host string, now time.Time) *line {
+	l := h.lines[host]
+	if l != nil {
+		if len(l.waiting) == 0 {
+			l.round = 0
+			clear(l.rounds)
+		}
+		return l
+	}
+	if len(h.lines) >= maxHosts {
+		for name, other := range h.lines {
+			if len(other.waiting) == 0 && other.free.Before(now) {
+				delete(h.lines, name)
+			}
+		}
+	}
+	l = &line{rounds: map[string]int{}, granted: map[string]time.Time{}}
+	h.lines[host] = l
+	return l
+}
+
+// join gives a feed a place, by the owner with the fewest places, and returns its index.
+func (l *line) join(feed string, owners []string, now time.Time) int {
+	owner := slices.MinFunc(owners, func(a, b string) int { return cmp.Compare(l.next(a), l.next(b)) })
+	round := l.next(owner)
+	l.rounds[owner] = round
+	i := sort.Search(len(l.waiting), func(i int) bool { return l.waiting[i].round > round })
+	l.waiting = slices.Insert(l.waiting, i, place{feed, round, now})
+	return i
+}
+
+// next returns the round of an owner's next place.
+func (l *line) next(owner string) int { return max(l.round, l.rounds[owner]+1) }
+
+// noOwner is for calls without Turn.
+var noOwner = []string{""}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// wait waits for the turn of a feed's first request to a host. If the turn is more than maxTurn
+// away, wait returns a *fetcher.RateLimitError that says when to return. So callers that wait for
+// one host do not use up the engine's concurrent calls.
+func (h *hosts) wait(ctx context.Context, host, feed string) error {
+	for {
+		pause := h.turn(host, feed, noOwner, true, time.Now())
+		if pause > maxTurn {
+			return tooEarly(pause)
+		}
+		if err := sleep(ctx, pause); err != nil || pause == 0 {
+			return err
+		}
+	}
+}
+
+// waitNext waits for the next turn at a host, for a further request of a poll.
+func (h *hosts) waitNext(ctx context.Context, host string) error {
+	now := time.Now()
+	h.mu.Lock()
+	l := h.line(host, now)
+	at := later(l.free, now)
+	pause := at.Sub(now)
+	if pause <= maxTurn {
+		l.free = at.Add(h.gap)
+	}
+	h.mu.Unlock()
+	if pause > maxTurn {
+		return tooEarly(pause)
+	}
+	return sleep(ctx, pause)
+}
+
+func tooEarly(pause time.Duration) error {
+	return &fetcher.RateLimitError{RetryAfter: pause, Target: true, Reason: "other feeds of the host come first"}
+}
+
+func sleep(ctx context.Context, pause time.Duration) error {
 	if pause <= 0 {
 		return ctx.Err()
 	}
@@ -43,46 +174,8 @@ func (h *hosts) wait(ctx context.Context, host string) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return ctx.Err()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func (h *hosts) take(host string, now time.Time) (at time.Time, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	t := h.next[host]
-	if at = t.free; at.Before(now) {
-		at = now
-	}
-	if at.Sub(now) > maxTurn {
-		if t.told.Before(t.free) {
-			t.told = t.free
-		}
-		t.told = t.told.Add(h.gap)
-		h.next[host] = t
-		return at, &fetcher.RateLimitError{RetryAfter: t.told.Sub(now), Target: true, Reason: "other feeds of the host come first"}
-	}
-	t.free = at.Add(h.gap)
-	if len(h.next) >= maxHosts {
-		for name, other := range h.next {
-			if other.free.Before(now) {
-				delete(h.next, name)
-			}
-		}
-	}
-	h.next[host] = t
-	return at, nil
-}
-
-// limit returns a rate limit with no calls left if the host has so many waiting requests that
-// wait would refuse the next. Otherwise it returns the zero value.
-func (h *hosts) limit(host string) (limit fetcher.RateLimit) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if free := h.next[host].free; time.Until(free) > maxTurn {
-		limit = fetcher.RateLimit{Known: true, Limit: 1, Reset: free}
-	}
-	return limit
 }

@@ -25,17 +25,30 @@ type answer struct {
 	*http.Response
 	url   *url.URL // after redirects
 	moved *url.URL // target of the permanent redirects before any other redirect; nil if none
+	via   string   // the other host to which redirects lead, "" if there is none
 }
 
-// get requests a URL and follows redirects. For each URL that it requests, it calls condition,
-// which returns the header for a conditional request.
-func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) http.Header) (*answer, error) {
-	a := &answer{}
+// get requests a URL of a feed and follows redirects. It waits for a turn at each host. For each URL
+// that it requests, it calls condition, which returns the header for a conditional request.
+func (f *Fetcher) get(ctx context.Context, of *account, u *url.URL, older bool, condition func(*url.URL) http.Header) (*answer, error) {
+	a, start := &answer{}, u
 	permanent := true
 	for hop := 0; ; hop++ {
+		var err error
+		if own := u.Host == start.Host; own && (hop > 0 || older) {
+			err = f.hosts.waitNext(ctx, u.Host)
+		} else {
+			if !own {
+				a.via = u.Host
+			}
+			err = f.hosts.wait(ctx, u.Host, of.id)
+		}
+		if err != nil {
+			return a, err
+		}
 		resp, err := f.once(ctx, u, condition(u))
 		if err != nil {
-			return nil, err
+			return a, err
 		}
 		next := resp.Header.Get("Location")
 		switch resp.StatusCode {
@@ -51,10 +64,10 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) 
 		}
 		resp.Body.Close()
 		if hop == maxRedirects {
-			return nil, fmt.Errorf("%s: more than %d redirects", u.Host, maxRedirects)
+			return a, fmt.Errorf("%s: more than %d redirects", u.Host, maxRedirects)
 		}
 		if u, err = f.redirect(u, next); err != nil {
-			return nil, err
+			return a, err
 		}
 		if permanent {
 			a.moved = u
@@ -75,11 +88,8 @@ func (f *Fetcher) redirect(from *url.URL, location string) (*url.URL, error) {
 	return to, nil
 }
 
-// once waits for a turn at the host and then makes one request.
+// once makes one request.
 func (f *Fetcher) once(ctx context.Context, u *url.URL, condition http.Header) (*http.Response, error) {
-	if err := f.hosts.wait(ctx, u.Host); err != nil {
-		return nil, err
-	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: not a URL to request", u.Host)

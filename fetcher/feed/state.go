@@ -24,6 +24,7 @@ type state struct {
 // polled has the results of earlier requests for a feed.
 type polled struct {
 	moved  *url.URL  // target of a permanent redirect, nil for the feed's own URL
+	via    string    // the other host to which redirects led, "" for none
 	asked  time.Time // time of the last successful request
 	pause  time.Time // no request before this time, because the publisher asks for that
 	closed time.Time // no request before this time, because the server refused the last one

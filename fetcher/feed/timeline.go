@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQu
 func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	older, asked := q.Cursor != "", f.cfg.Now()
 	kept, validated, conditional := f.pages.Known(a.id, q), s.get().validated, false
-	got, err := f.get(ctx, start, func(u *url.URL) (condition http.Header) {
+	got, err := f.get(ctx, a, start, older, func(u *url.URL) (condition http.Header) {
 		if validated.by(u, q.Known) {
 			condition = kept.Header(0)
 		}
@@ -75,7 +76,10 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	})
 	if err != nil {
 		var limit *fetcher.RateLimitError
-		if ctx.Err() == nil && !errors.As(err, &limit) {
+		switch {
+		case errors.As(err, &limit) && !older: // too early: the next poll waits for its turn at the right host
+			s.set(func(p *polled) { p.pause, p.moved, p.via = time.Time{}, cmp.Or(got.moved, p.moved), got.via })
+		case ctx.Err() == nil && limit == nil:
 			s.set(func(p *polled) { p.moved = nil }) // the feed may no longer be at the redirect's target
 		}
 		return fetcher.Page{}, err
@@ -89,11 +93,8 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	if got.moved != nil && !older {
 		moved = got.moved
 	}
-	switch {
-	case got.url.Host != a.bucket(moved): // whose limit it is not
+	if got.url.Host != a.bucket(moved) { // whose limit it is not
 		resp.RateLimit = fetcher.RateLimit{}
-	case !resp.RateLimit.Known:
-		resp.RateLimit = f.hosts.limit(got.url.Host)
 	}
 	resp.NotModified = got.StatusCode == http.StatusNotModified && conditional
 	if !resp.NotModified && got.StatusCode/100 != 2 {
@@ -161,7 +162,7 @@ func (v validators) by(u *url.URL, version uint64) bool {
 
 // answered updates p after a successful answer to a request for the newest entries.
 func (f *Fetcher) answered(p *polled, got *answer, asked time.Time) {
-	p.asked, p.gone, p.closed, p.why = asked, time.Time{}, time.Time{}, nil
+	p.asked, p.gone, p.closed, p.why, p.via = asked, time.Time{}, time.Time{}, nil, got.via
 	if got.moved != nil {
 		p.moved = got.moved
 	}
@@ -193,6 +194,28 @@ func (f *Fetcher) Bucket(c fetcher.Call) string {
 		return a.bucket(nil)
 	}
 	return a.bucket(s.get().moved)
+}
+
+// Turn asks for the turn of a feed at its host: see fetcher.Turner. A poll that is answered from
+// memory needs none.
+func (f *Fetcher) Turn(c fetcher.Call, owners []string) time.Duration {
+	a, err := f.account(c.Account.Username)
+	if err != nil {
+		return 0
+	}
+	known, now := f.state(a).get(), f.cfg.Now()
+	if now.Before(known.closed) || now.Before(known.pause) {
+		return 0
+	}
+	for _, host := range []string{known.via, a.bucket(known.moved)} {
+		if host == "" {
+			continue
+		}
+		if pause := f.hosts.turn(host, a.id, owners, false, time.Now()); pause > 0 {
+			return pause
+		}
+	}
+	return 0
 }
 
 // bucket returns the host whose rate limit applies to a feed: the host of moved or, if moved is

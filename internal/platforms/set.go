@@ -19,6 +19,8 @@ type Platform struct {
 	Name     string // "" for the platform of Config.Fetcher
 	Detector *detect.Detector
 	Pace     detect.Pace
+	// MinInterval is that of the detector.
+	MinInterval time.Duration
 	// CheckAccount returns an error for a name that no account can have. A nil CheckAccount
 	// accepts all names.
 	CheckAccount func(name string) error
@@ -143,6 +145,17 @@ func (p *Platform) interval(asked time.Duration) time.Duration {
 		return max(asked, detect.MinBound)
 	}
 	return asked
+}
+
+// MinInterval returns the least of the shortest intervals of the accounts' platforms.
+func (s *Set) MinInterval(accounts []monitor.Account) (least time.Duration) {
+	for i, a := range accounts {
+		p, _ := s.Split(a.Username)
+		if i == 0 || p.MinInterval < least {
+			least = p.MinInterval
+		}
+	}
+	return least
 }
 
 // Remove removes a subscription from all platforms.

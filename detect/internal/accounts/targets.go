@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -301,23 +300,6 @@ func (a *Targets) Apply(p *poll.Poll) {
 	t.since = toSeconds(out.Begun)
 	t.set(cold|rewound, false)
 	a.served(slot)
-}
-
-// Waits returns the time until which an account cannot be polled, 0 if it can be polled now. It
-// cannot be polled while a poll of it reads a gap or commits pushed posts, or while the bucket of
-// its calls is closed.
-func (a *Targets) Waits(slot int32) (until int64) {
-	if a.at(slot).Polled {
-		return a.times.Now + poll.BusyPause
-	}
-	if !a.env.Budget.Buckets.Any() {
-		return 0
-	}
-	until = a.env.Budget.Buckets.Until(a.env.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: a.Account(slot)}))
-	if until > a.times.Now { // spreads the polls after the bucket opens
-		until += rand.Int64N(1 + (until-a.times.Now)/10)
-	}
-	return until
 }
 
 // Rest schedules the next poll of an account at until.

@@ -25,6 +25,7 @@ type Settings struct {
 	// set the pace. With AtLeast and Budgeted, intervals are the shortest times between polls.
 	Budgeted, AtLeast bool
 	MinBound          time.Duration // if Budgeted, no account is polled more often
+	MinInterval       time.Duration // detect.Config's
 
 	Rate   float64 // calls per second, 0 for no limit
 	Batch  int     // highest number of accounts in a call
@@ -92,6 +93,9 @@ func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (P
 			} else {
 				g.Max = bound
 			}
+		}
+		if g.Min = max(g.Min, cfg.MinInterval); g.Max > 0 {
+			g.Max = max(g.Max, g.Min)
 		}
 		bounded[i] = g
 	}

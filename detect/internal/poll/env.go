@@ -72,7 +72,7 @@ func (e *Env) Oldest() time.Time { return e.Now().Add(-e.Horizon) }
 type Counters struct {
 	RateLimited, Panics, Posts, Baseline, Late   atomic.Int64
 	Misdated, WrongOldest                        atomic.Int64
-	Ancient, Shallow                             atomic.Int64
+	Ancient, Shallow, Behind                     atomic.Int64
 	NoID, NoTime, Future, Author, Excess, SameID atomic.Int64
 	NoNext, WrongVersions, Unchanged, Hidden     atomic.Int64
 	Negative, Skew, Skewed, Calls                atomic.Int64

@@ -201,6 +201,7 @@ func (m *Machine) Release(slot int32) {
 	m.setGaps(slot, nil)
 	m.fills.Remove(slot)
 	t := m.targets.At(slot)
+	m.catchUp(t)
 	t.odd, t.skew = nil, 0
 	m.targets.Release(slot)
 }

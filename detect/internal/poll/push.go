@@ -112,7 +112,7 @@ func (m *Machine) goOn(slot int32) {
 		return
 	}
 	held := w.held
-	t.odd.waits = nil
+	w.held = nil
 	t.tidy()
 	if len(held) > 0 {
 		m.beginPushed(slot, held)
@@ -131,7 +131,8 @@ func (m *Machine) dropPushed(slot int32) {
 	for i := range w.held {
 		numbers[i] = w.held[i].Number
 	}
-	t.odd.waits = nil
+	w.held = nil
+	t.tidy()
 	if len(numbers) > 0 {
 		m.env.On.Pushed(m.traits.Kind, numbers)
 	}

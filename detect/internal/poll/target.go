@@ -40,7 +40,7 @@ func (t *Target) Mark(m Marks, on bool) {
 	}
 }
 
-// odd is the state of a target that fails, has gaps or has pushed posts that wait.
+// odd is the state of a target that fails, waits for a call, has gaps or has pushed posts that wait.
 type odd struct {
 	err             error    // error of the last failure
 	due, first      int64    // Unix ns: when the first failed poll or commit was due, and when the first poll failed
@@ -54,11 +54,14 @@ type odd struct {
 	logged          bool     // the failures were logged
 }
 
-// waiting holds the work that waits until a target's poll has ended.
+// waiting holds the work that waits until a target's poll has ended, and the poll that waits for a
+// call.
 type waiting struct {
-	held []Push // posts pushed during the poll
-	due  int64  // if late: when the poll that could not begin was due
-	late bool
+	held   []Push // posts pushed during the poll
+	due    int64  // if late: when the poll that could not begin was due
+	asked  int64  // when the poll that waits for a call was due, on the detector's clock; 0 for none
+	late   bool
+	behind bool // a poll has waited for longer than the interval, as reported to OnTrouble
 }
 
 // change returns the odd state. It creates the state if the target has none. Call tidy after
@@ -73,6 +76,9 @@ func (t *Target) change() *odd {
 // tidy frees the odd state if it is empty.
 func (t *Target) tidy() {
 	o := t.odd
+	if o != nil && o.waits != nil && len(o.waits.held) == 0 && !o.waits.late && o.waits.asked == 0 && !o.waits.behind {
+		o.waits = nil
+	}
 	if o != nil && o.failures == 0 && o.contact == 0 && o.tries == 0 && len(o.gaps) == 0 && o.waits == nil {
 		t.odd = nil
 	}

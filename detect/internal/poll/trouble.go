@@ -46,7 +46,9 @@ func (m *Machine) followTrouble(p *Poll) {
 			m.env.Logger.Warn(m.traits.Noun+" fails", m.traits.Key, p.Name, "failures", o.count, "error", err)
 		}
 	case t.fails():
-		tell = t.odd.reported
+		if tell = t.odd.reported; tell {
+			m.catchUp(t) // the report of the recovery takes back that of the wait, too
+		}
 		if t.odd.logged {
 			m.env.Logger.Info(m.traits.Noun+" recovers", m.traits.Key, p.Name, "failures", t.odd.count)
 		}

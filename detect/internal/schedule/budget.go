@@ -9,10 +9,12 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// BudgetConfig sets up a ByBudget. All fields but LostFrom are required.
+// BudgetConfig sets up a ByBudget. All fields but AtLeast, Least and LostFrom are required.
 type BudgetConfig struct {
 	// AtLeast makes intervals the shortest times between polls. Without it they are the longest.
 	AtLeast bool
+	// Least is the shortest time between planned polls of an account.
+	Least time.Duration
 	// PollRate returns how many accounts can now be polled per second.
 	PollRate func() float64
 	// LostFrom returns the time from which unused calls are lost. Before it, accounts are polled
@@ -98,6 +100,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	default:
 		a.Max = ask.Interval
 	}
+	a.Min = max(a.Min, s.cfg.Least)
 	had := s.pacer.Has(slot)
 	var err error
 	switch {

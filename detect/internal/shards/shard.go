@@ -245,15 +245,23 @@ func (sh *Shard) take() {
 
 // start plans an account's poll. It returns nil if the account cannot be polled yet.
 func (sh *Shard) start(due schedule.Due) *poll.Poll {
-	if until := sh.Accounts.Waits(due.Slot); until > 0 {
-		if sh.Accounts.At(due.Slot).Polled {
-			sh.Accounts.Polls.Late(due.Slot, due.At)
-		}
+	t, until := sh.Accounts.At(due.Slot), sh.Accounts.Waits(due.Slot)
+	at := t.Due(due.At)
+	switch {
+	case until > 0 && t.Polled:
+		sh.Accounts.Polls.Late(due.Slot, due.At)
 		sh.Accounts.Rest(due.Slot, until)
 		return nil
+	case until > 0:
+		sh.Accounts.Wait(due.Slot, at, until)
+		return nil
 	}
-	sh.env.Count.Lag.Record(time.Duration(sh.times.Now - due.At))
-	return sh.Accounts.Polls.Start(due.Slot, due.At, sh.times.Wall.Add(time.Duration(due.At-sh.times.Now)))
+	late := time.Duration(sh.times.Now - at)
+	if t.Waited() {
+		sh.Accounts.Waited(due.Slot, late)
+	}
+	sh.env.Count.Lag.Record(late)
+	return sh.Accounts.Polls.Start(due.Slot, at, sh.times.Wall.Add(-late))
 }
 
 // startSearch begins the poll of the query that is due first.
