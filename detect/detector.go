@@ -109,20 +109,21 @@ func (d *Detector) newSweep(sh *shards.Shard) *probe.Sweep {
 	return probe.New(probe.Config{
 		Prober: d.deps.Roles.Probe, Health: d.probes, Accounts: sh.Accounts,
 		PerSecond: d.cfg.ProbeRate / float64(min(d.cfg.Shards, d.cfg.FetchSlots)),
-		Timeout:   d.cfg.FetchTimeout, Backoff: d.env.Backoff, Logger: d.deps.Logger, Now: d.deps.Now,
+		Timeout:   d.cfg.FetchTimeout, Backoff: d.env.Backoff, Ended: d.env.Probed, Logger: d.deps.Logger, Now: d.deps.Now,
 	})
 }
 
 // newEnv returns the environment that all polls share.
 func (d *Detector) newEnv() *poll.Env {
 	cfg, deps := &d.cfg, &d.deps
+	rest := poll.Rest{MinBackoff: cfg.Backoff.Min, MaxBackoff: cfg.Backoff.Max}
 	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late,
 		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst,
 			Saves: cfg.Pace != PaceInterval, Shared: deps.Roles.Probe != nil && cfg.ProbeRate == 0, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
-			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger,
+			Stop: d.stop, Stopped: ErrStopped, Backoff: rest.Backoff, Ring: d.ring, Logger: deps.Logger,
 			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node}}),
-		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
-		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, Rest: poll.Rest{MinBackoff: cfg.Backoff.Min, MaxBackoff: cfg.Backoff.Max}, Handlers: deps.Handlers, Platform: deps.Platform,
+		ProbesShare: cfg.ProbeRate == 0, FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
+		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, Rest: rest, Handlers: deps.Handlers, Platform: deps.Platform,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
 		On: poll.Callbacks{
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },

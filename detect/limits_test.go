@@ -138,3 +138,50 @@ func TestSlotsBoundCallsUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// A platform that lets a call through now and then, and says of no refusal how long to wait, has its
+// bucket closed for seconds, whatever the failures of the one account that meets it.
+func TestRefusalsWithoutRetryAfter(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		t.Run(fmt.Sprintf("named bucket %v", named), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				var last time.Time // when a call was let through
+				w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					if q.Username == "unlucky@one" || time.Since(last) < 3*time.Second {
+						return nil, &fetcher.RateLimitError{}
+					}
+					last = time.Now()
+					return nil, nil
+				})
+				d := w.detector(t, func(s *settings) {
+					if s.Shards = 1; named {
+						s.Roles.Buckets = hosts{}
+					}
+				})
+				defer start(t, d)()
+				names := []string{"unlucky@one"}
+				for i := range 8 {
+					names = append(names, fmt.Sprintf("a%d@one", i))
+				}
+				set(t, d, sub("m", names...))
+				var longest time.Duration
+				for range 30 * 60 {
+					after(time.Second)
+					for _, until := range d.Stats().Closed {
+						longest = max(longest, time.Until(until))
+					}
+				}
+				s := d.Stats()
+				if longest == 0 || longest > 15*time.Second {
+					t.Errorf("closed for up to %s, want some seconds", longest)
+				}
+				if found := s.Polls - s.PollErrors; found < 100 {
+					t.Errorf("%d polls in half an hour, want hundreds", found)
+				}
+			})
+		})
+	}
+}

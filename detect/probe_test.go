@@ -233,3 +233,112 @@ func TestProbeSettings(t *testing.T) {
 		}
 	}
 }
+
+// shared has one limit for timelines and probes, apart one for each.
+type shared struct{}
+
+func (shared) Bucket(fetcher.Call) string { return "all" }
+
+type apart struct{}
+
+func (apart) Bucket(c fetcher.Call) string {
+	if c.Role == fetcher.RoleProbe {
+		return "probes"
+	}
+	return "timelines"
+}
+
+// What is refused to a probe or a poll holds up both, if they count against one limit.
+func TestProbesShareALimit(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		buckets       fetcher.Bucketer
+		rate          float64 // of probes; 0 shares the polls' calls
+		refused       string  // "probes" or "polls"
+		left, all     bool    // the answer tells that no call is left; all calls are meant
+		polls, probes bool    // whether they go on
+	}{
+		{"a probe, in one bucket", shared{}, 1, "probes", false, false, false, false},
+		{"a probe, told by an answer", shared{}, 1, "probes", true, false, false, false},
+		{"a poll, in one bucket", shared{}, 1, "polls", false, false, false, false},
+		{"a probe, in a bucket of its own", apart{}, 1, "probes", false, false, true, false},
+		{"a poll, in a bucket of its own", apart{}, 1, "polls", false, false, false, true},
+		{"a probe, with a rate of its own", nil, 1, "probes", false, false, true, false},
+		{"a probe, that means all calls", nil, 1, "probes", false, true, false, false},
+		{"a poll, without buckets", nil, 1, "polls", false, false, false, false},
+		{"a probe, of shared calls", nil, 0, "probes", false, false, false, false},
+		{"a probe, of shared calls in its own bucket", apart{}, 0, "probes", false, false, true, false},
+		{"a poll, of shared calls", nil, 0, "polls", false, false, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				var probes, refusals atomic.Int64
+				var from time.Time // when refusals begin
+				refuse := func(who string) *fetcher.RateLimitError {
+					if left := time.Until(from.Add(10 * time.Minute)); who == tt.refused && !from.IsZero() && left > 0 {
+						refusals.Add(1)
+						return &fetcher.RateLimitError{RetryAfter: left, All: tt.all}
+					}
+					return nil
+				}
+				p := limited{counts{w: w}, func() (limit fetcher.RateLimit, err error) {
+					probes.Add(1)
+					if refused := refuse("probes"); refused != nil && tt.left {
+						limit = fetcher.RateLimit{Known: true, Limit: 1, Reset: time.Now().Add(refused.RetryAfter)}
+					} else if refused != nil {
+						err = refused
+					}
+					return limit, err
+				}}
+				w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
+					if refused := refuse("polls"); refused != nil {
+						return nil, refused
+					}
+					return nil, nil
+				})
+				d := w.detector(t, func(s *settings) {
+					s.Shards, s.ProbeRate, s.Roles.Probe, s.Roles.Buckets = 1, tt.rate, p, tt.buckets
+					if tt.rate == 0 {
+						s.Pace, s.FetchRate = PaceBudget, 1
+					}
+				})
+				defer start(t, d)()
+				m := sub("m", "nasa", "esa", "jaxa")
+				m.Interval = 10 * time.Second
+				set(t, d, m)
+				after(2 * time.Minute)
+				w.do(func() { from = time.Now() })
+				after(time.Minute)
+				probed := probes.Load()
+				polled := polls(w, func() { after(7 * time.Minute) })
+				probed = probes.Load() - probed
+				if (polled > 0) != tt.polls || (probed > 0) != tt.probes || refusals.Load() == 0 {
+					t.Errorf("%d polls and %d probes after %d refusals, want polls %t, probes %t", polled, probed, refusals.Load(), tt.polls, tt.probes)
+				}
+				after(5 * time.Minute)
+				probed = probes.Load()
+				polled = polls(w, func() { after(3 * time.Minute) })
+				if probed = probes.Load() - probed; polled == 0 || probed == 0 {
+					t.Errorf("%d polls and %d probes when the limit is over", polled, probed)
+				}
+			})
+		})
+	}
+}
+
+// limited is counts with a limit.
+type limited struct {
+	counts
+	ask func() (fetcher.RateLimit, error)
+}
+
+func (l limited) Probe(ctx context.Context, as []fetcher.Account) (fetcher.Probe, error) {
+	limit, err := l.ask()
+	if err != nil {
+		return fetcher.Probe{}, err
+	}
+	p, err := l.counts.Probe(ctx, as)
+	p.RateLimit = limit
+	return p, err
+}

@@ -17,7 +17,10 @@ import (
 // maxActors is the largest number of accounts in a call of app.bsky.actor.getProfiles.
 const maxActors = 25
 
-var _ fetcher.Prober = (*Fetcher)(nil)
+var (
+	_ fetcher.Prober   = (*Fetcher)(nil)
+	_ fetcher.Bucketer = (*Fetcher)(nil)
+)
 
 // ProbeLimit returns 25.
 func (f *Fetcher) ProbeLimit() int { return maxActors }
@@ -135,3 +138,7 @@ func profileMarks(body []byte) (map[string]fetcher.Mark, error) {
 	}
 	return marks, nil
 }
+
+// Bucket implements fetcher.Bucketer. A server counts all calls of an address together
+// (docs.bsky.app/docs/advanced-guides/rate-limits), so the bucket of timelines and probes is "".
+func (f *Fetcher) Bucket(fetcher.Call) string { return "" }

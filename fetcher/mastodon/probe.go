@@ -16,7 +16,10 @@ import (
 // maxProbed is the largest number of accounts in a GET /api/v1/accounts.
 const maxProbed = 40
 
-var _ fetcher.Prober = (*Fetcher)(nil)
+var (
+	_ fetcher.Prober   = (*Fetcher)(nil)
+	_ fetcher.Bucketer = (*Fetcher)(nil)
+)
 
 // ProbeLimit returns 40.
 func (f *Fetcher) ProbeLimit() int { return maxProbed }
@@ -111,3 +114,7 @@ func decodeAccounts(body []byte) ([]listedAccount, error) {
 	}
 	return list, nil
 }
+
+// Bucket implements fetcher.Bucketer. A server counts all calls of a user or an address together
+// (docs.joinmastodon.org/api/rate-limits), so the bucket of timelines and probes is "".
+func (f *Fetcher) Bucket(fetcher.Call) string { return "" }

@@ -39,6 +39,7 @@ const (
 	bucketTimelines = "users/:id/tweets"
 	bucketUsers     = "users/by"
 	bucketSearch    = "tweets/search/recent"
+	bucketProbes    = "users" // or that of a list
 )
 
 // Bucket returns the name of the endpoint whose rate limit a call counts against. For the
@@ -47,6 +48,8 @@ func (f *Fetcher) Bucket(c fetcher.Call) string {
 	switch {
 	case c.Role == fetcher.RoleSearch:
 		return bucketSearch
+	case c.Role == fetcher.RoleProbe:
+		return bucketProbes
 	case c.Account.UserID == "" && f.users.known(c.Account.Username) == "":
 		return bucketUsers
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Config sets up a Sweep. All fields but PerSecond are required.
+// Config sets up a Sweep. All fields but PerSecond and Ended are required.
 type Config struct {
 	Prober   fetcher.Prober
 	Health   *Health
@@ -23,8 +23,10 @@ type Config struct {
 	Timeout   time.Duration // limit on the time of a call
 	// Backoff returns the wait after the n-th consecutive failure, n from 1.
 	Backoff func(n int) time.Duration
-	Logger  *slog.Logger
-	Now     func() time.Time
+	// Ended, if set, is called with the result of each call and when it was made.
+	Ended  func(began int64, limit fetcher.RateLimit, err error)
+	Logger *slog.Logger
+	Now    func() time.Time
 }
 
 // Accounts gives access to the accounts of a shard, by slot.
@@ -179,7 +181,9 @@ type Call struct {
 	slots    []int32
 	accounts []fetcher.Account
 	asked    time.Time
+	began    int64 // asked, on the detector's clock
 	marks    []fetcher.Mark
+	limit    fetcher.RateLimit
 	err      error
 }
 
@@ -190,7 +194,7 @@ func (s *Sweep) Start(now int64) *Call {
 	}
 	size := s.cfg.Accounts.Size()
 	most := min(s.limit, int(size))
-	c := &Call{slots: make([]int32, 0, most), accounts: make([]fetcher.Account, 0, most), asked: s.cfg.Now()}
+	c := &Call{slots: make([]int32, 0, most), accounts: make([]fetcher.Account, 0, most), asked: s.cfg.Now(), began: now}
 	for range size {
 		if s.next >= size {
 			s.next = 0
@@ -231,12 +235,15 @@ func (s *Sweep) Make(ctx context.Context, c *Call) {
 	if err == nil && len(p.Marks) != len(c.slots) {
 		err = fmt.Errorf("detect: prober answered for %d accounts with %d marks: want one for each", len(c.slots), len(p.Marks))
 	}
-	c.marks, c.err = p.Marks, err
+	c.marks, c.limit, c.err = p.Marks, p.RateLimit, err
 }
 
 // Landed handles the result of a call.
 func (s *Sweep) Landed(c *Call, now int64) {
 	s.cfg.Health.call(c.err)
+	if s.cfg.Ended != nil {
+		s.cfg.Ended(c.began, c.limit, c.err)
+	}
 	if c.err != nil {
 		s.fail(c.err, now)
 		return

@@ -18,14 +18,26 @@ type Buckets struct {
 	tell   func(bucket string, until time.Time)
 	closed func(until int64)
 
-	any   atomic.Bool // whether a bucket may be closed
-	mu    sync.Mutex
-	until map[string]int64 // when each closed bucket opens, on the clock
+	any     atomic.Bool // whether a bucket may be closed
+	failing atomic.Bool // whether failed is not empty
+	mu      sync.Mutex
+	until   map[string]int64  // when each closed bucket opens, on the clock
+	failed  map[string]failed // "" is the gate
 }
+
+// failed counts the refusals of a bucket without Retry-After since a call succeeded.
+type failed struct {
+	count int
+	at    int64 // of the last one
+}
+
+// forgetFailed is after how long without calls the refusals of a bucket are forgotten. It is longer
+// than MaxClosed.
+const forgetFailed = time.Hour
 
 // newBuckets returns Buckets that are all open.
 func newBuckets(cfg Config) *Buckets {
-	return &Buckets{clock: cfg.Clock, now: cfg.Now, logger: cfg.Logger, tell: cfg.Limited, until: map[string]int64{}}
+	return &Buckets{clock: cfg.Clock, now: cfg.Now, logger: cfg.Logger, tell: cfg.Limited, until: map[string]int64{}, failed: map[string]failed{}}
 }
 
 // CloseFor closes a bucket for the given time, at most MaxClosed, and calls Limited. If an earlier
@@ -61,6 +73,34 @@ func (b *Buckets) close(name string, wait time.Duration, why string) (opens time
 		b.logger.Warn("rate limited", "bucket", name, "until", opens, "why", why)
 	}
 	return opens, true
+}
+
+// refused counts a refusal of a call that was made at begun. ok is false if the call was made before
+// the last refusal: it was one of several calls under way then.
+func (b *Buckets) refused(name string, begun int64) (count int, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.clock()
+	maps.DeleteFunc(b.failed, func(_ string, f failed) bool { return now-f.at > int64(forgetFailed) })
+	f := b.failed[name]
+	if f.count > 0 && begun <= f.at {
+		return 0, false
+	}
+	b.failed[name] = failed{f.count + 1, now}
+	b.failing.Store(true)
+	return f.count + 1, true
+}
+
+// Failing reports whether Succeeded has something to do.
+func (b *Buckets) Failing() bool { return b.failing.Load() }
+
+// Succeeded records that a call of a bucket has succeeded: see Budget.Refused.
+func (b *Buckets) Succeeded(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.failed, name)
+	delete(b.failed, "")
+	b.failing.Store(len(b.failed) > 0)
 }
 
 // Any reports whether a bucket may be closed.

@@ -55,7 +55,10 @@ type Config struct {
 	Now     func() time.Time
 	Stop    <-chan struct{} // closed to end all waits
 	Stopped error           // error of waits that Stop ends
-	Ring    func()          // wakes callers that wait because of Reading, or for a ticket after a change of rate
+	// Backoff returns how long a bucket is closed after the n-th refusal in a row, n from 1, if the
+	// platform does not say.
+	Backoff func(n int) time.Duration
+	Ring    func() // wakes callers that wait because of Reading, or for a ticket after a change of rate
 	// Limited is called when a rate limit has closed a bucket; "" is the gate. It may be nil.
 	Limited func(bucket string, until time.Time)
 	// Spend's fields Now and Reached are set by New.
@@ -213,6 +216,24 @@ func (b *Budget) pause(ctx context.Context, wait time.Duration, changed <-chan s
 func (b *Budget) CloseFor(wait time.Duration, why string) {
 	if until, ok := b.close(min(wait, MaxClosed), why); ok {
 		b.cfg.Limited("", until)
+	}
+}
+
+// Refused closes a bucket, or the gate if name is "", because the platform has refused a call that
+// was made at begun. wait is what the platform asks for. If that is 0, the bucket is closed by
+// Config.Backoff of its refusals since one of its calls succeeded.
+func (b *Budget) Refused(name string, begun int64, wait time.Duration, why string) {
+	if wait <= 0 {
+		n, ok := b.Buckets.refused(name, begun)
+		if !ok {
+			return
+		}
+		wait = b.cfg.Backoff(n)
+	}
+	if name == "" {
+		b.CloseFor(wait, why)
+	} else {
+		b.Buckets.CloseFor(name, wait, why)
 	}
 }
 

@@ -38,7 +38,7 @@ func newKit(perSecond float64, burst int) *kit { return newCostlyKit(perSecond, 
 func newCostlyKit(perSecond float64, burst int, cost spend.Cost) *kit {
 	k := &kit{epoch: time.Now(), stop: make(chan struct{})}
 	k.Budget = budget.New(budget.Config{PerSecond: perSecond, Burst: burst, Epoch: k.epoch, Clock: k.clock, Now: time.Now,
-		Stop: k.stop, Stopped: errStopped, Spend: spend.Config{Cost: cost}, Ring: func() { k.rings.Add(1) }, Logger: slog.New(slog.NewTextHandler(&k.log, nil))})
+		Backoff: func(n int) time.Duration { return time.Second << (n - 1) }, Stop: k.stop, Stopped: errStopped, Spend: spend.Config{Cost: cost}, Ring: func() { k.rings.Add(1) }, Logger: slog.New(slog.NewTextHandler(&k.log, nil))})
 	return k
 }
 
@@ -287,4 +287,57 @@ func TestLimitIsLoggedOnce(t *testing.T) {
 			t.Errorf("log\n%s\nwant one line of the limit and one of its end", log)
 		}
 	})
+}
+
+// A refusal without a time to wait closes its bucket for longer with each one since its last success.
+// Those of calls that were under way together are one.
+func TestRefused(t *testing.T) {
+	type step struct {
+		bucket    string
+		ago       time.Duration // the call was made so long ago
+		asked     time.Duration // Retry-After
+		succeeded string        // a call of this bucket, if the step is no refusal
+	}
+	again := func(bucket string) step { return step{bucket: bucket} }
+	for _, row := range []struct {
+		name  string
+		steps []step // each after the buckets are open again, unless it was made before
+		want  time.Duration
+	}{
+		{"once", []step{again("a")}, time.Second},
+		{"again and again", []step{again("a"), again("a"), again("a")}, 4 * time.Second},
+		{"after a success", []step{again("a"), again("a"), {succeeded: "a"}, again("a")}, time.Second},
+		{"after another bucket's success", []step{again("a"), again("a"), {succeeded: "b"}, again("a")}, 4 * time.Second},
+		{"after another bucket's", []step{again("b"), again("b"), again("a")}, time.Second},
+		{"of calls that were under way", []step{again("a"), {bucket: "a", ago: time.Minute}, {bucket: "a", ago: time.Minute}, again("a")}, 2 * time.Second},
+		{"with a time to wait", []step{again("a"), again("a"), {bucket: "a", asked: 7 * time.Second}}, 7 * time.Second},
+		{"of all calls", []step{again(""), again("")}, 2 * time.Second},
+		{"of all calls, after any success", []step{again(""), again(""), {succeeded: "b"}, again("")}, time.Second},
+		{"long ago", []step{again("a"), again("a"), {ago: -2 * time.Hour, succeeded: "b"}, again("a")}, time.Second},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(0, 0)
+				var last step
+				for _, s := range row.steps {
+					if s.ago <= 0 {
+						for _, until := range k.Limits() {
+							<-time.After(time.Until(until) + time.Second)
+						}
+						<-time.After(-s.ago)
+					}
+					if s.succeeded != "" {
+						k.Buckets.Succeeded(s.succeeded)
+						continue
+					}
+					k.Refused(s.bucket, k.clock()-int64(s.ago), s.asked, "test")
+					last = s
+				}
+				closed := time.Until(k.Limits()[last.bucket])
+				if closed < row.want || closed > row.want+2*time.Second {
+					t.Errorf("closed for %s, want %s and up to 2 s more", closed, row.want)
+				}
+			})
+		})
+	}
 }

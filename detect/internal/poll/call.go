@@ -13,7 +13,8 @@ import (
 
 // call asks the upstream for the next page of a poll. If the Fetcher panics, call returns an error.
 func (e *Env) call(ctx context.Context, p *Poll, pg *fetcher.Page) (err error) {
-	limit := withDeadline(ctx, e.Epoch.Add(time.Duration(e.Clock())+e.FetchTimeout)) // cheaper than time.Now().Add
+	p.Out.called = e.Clock()
+	limit := withDeadline(ctx, e.Epoch.Add(time.Duration(p.Out.called)+e.FetchTimeout)) // cheaper than time.Now().Add
 	defer limit.End()
 	defer func() {
 		if v := recover(); v != nil {
@@ -83,7 +84,7 @@ func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.
 	}()
 	queries := make([]fetcher.TimelineQuery, len(group))
 	for i, p := range group {
-		queries[i] = p.Plan.Timeline
+		queries[i], p.Out.called = p.Plan.Timeline, e.Clock()
 	}
 	e.Count.Calls.Add(1)
 	pages, err = e.Roles.Batch.Timelines(limit, queries)

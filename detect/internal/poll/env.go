@@ -31,6 +31,9 @@ type Env struct {
 	Contract Contract
 	Count    Counters
 
+	// ProbesShare is true if probes have no rate of their own.
+	ProbesShare bool
+
 	FetchTimeout        time.Duration
 	MaxPages, PageSize  int
 	Horizon, MaxOverlap time.Duration

@@ -100,7 +100,7 @@ func (m *Machine) Landed(p *Poll) {
 	}
 	if out.Err != nil {
 		t.Mark(Alone, t.Is(Alone) || out.Together)
-		m.env.noteRateLimit(p, t.Failures())
+		m.env.noteRateLimit(p)
 		m.giveUpPage(p)
 	}
 	if len(out.Pages) > 0 {

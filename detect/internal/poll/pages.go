@@ -69,10 +69,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	if traits.NewestFirst && !pg.Unchanged {
 		e.Contract.measure(pg)
 	}
-	e.Budget.Works()
-	if limit := pg.RateLimit; limit.Known && limit.Remaining == 0 {
-		e.close(p, limit.Reset.Sub(now), "the answer says that no call is left")
-	}
+	e.answered(func() string { return e.Bucket(traits.call(p)) }, pg.RateLimit, now)
 	e.checkOldest(p, pg)
 	last := out.Reach
 	cut := out.add(pg, asked, now)

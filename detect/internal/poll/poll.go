@@ -108,6 +108,7 @@ type Outcome struct {
 	Err       error         // error of the last call; the pages before it are valid
 
 	cursors  []string // cursors of the pages after the first
+	called   int64    // when the last call was made, on the detector's clock
 	excess   int      // posts cut from pages that were too long
 	wasOld   bool     // the last page reached further back than the cutoff
 	panicked bool

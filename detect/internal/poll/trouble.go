@@ -124,34 +124,38 @@ func (e *Env) retryWait(failures int, err error) time.Duration {
 
 // noteRateLimit closes the poll's bucket if its error is a rate limit that affects more than its
 // target. A limit of all calls closes the budget, and thereby every bucket.
-func (e *Env) noteRateLimit(p *Poll, failures int) {
+func (e *Env) noteRateLimit(p *Poll) {
 	err := p.Out.Err
 	var rl *fetcher.RateLimitError
 	if !errors.As(err, &rl) || rl == nil {
 		return
 	}
 	e.Count.RateLimited.Add(1)
-	if !closesBudget(err) {
-		return
+	if closesBudget(err) {
+		e.refused(e.Bucket(p.Machine.traits.call(p)), p.Out.called, rl, err)
 	}
-	wait := rl.RetryAfter
-	if wait <= 0 {
-		wait = e.Backoff(failures + 1)
-	}
-	if rl.All {
-		e.Budget.CloseFor(wait, err.Error())
-		return
-	}
-	e.close(p, wait, err.Error())
 }
 
-// close closes the bucket that limits a poll's calls, or the budget if there is none.
-func (e *Env) close(p *Poll, wait time.Duration, why string) {
-	name := e.Bucket(p.Machine.traits.call(p))
-	if name != "" {
-		e.Budget.Buckets.CloseFor(name, wait, why)
-	} else {
-		e.Budget.CloseFor(wait, why)
+// refused closes the bucket of a call that was made at called, or the budget.
+func (e *Env) refused(bucket string, called int64, rl *fetcher.RateLimitError, err error) {
+	if rl.All {
+		bucket = ""
+	}
+	e.Budget.Refused(bucket, called, rl.RetryAfter, err.Error())
+}
+
+// answered records that a call of a bucket has succeeded, with a rate limit in its answer. If no call
+// is left, it closes the bucket.
+func (e *Env) answered(bucket func() string, limit fetcher.RateLimit, now time.Time) {
+	e.Budget.Works()
+	if e.Budget.Buckets.Failing() {
+		e.Budget.Buckets.Succeeded(bucket())
+	}
+	if !limit.Known || limit.Remaining > 0 {
+		return
+	}
+	if wait := limit.Reset.Sub(now); wait > 0 {
+		e.Budget.Refused(bucket(), 0, wait, "the answer says that no call is left")
 	}
 }
 
@@ -174,10 +178,10 @@ func closesBudget(err error) bool {
 // Backoff returns the wait after the n-th consecutive failure, n from 1. The wait doubles between
 // MinBackoff and MaxBackoff, with ±20 % of jitter. Backoff is a formula, because a backoff object
 // for each account would need too much memory.
-func (e *Env) Backoff(n int) time.Duration {
-	wait := e.MaxBackoff
-	if shift := n - 1; shift < 32 && e.MinBackoff<<shift > 0 && e.MinBackoff<<shift < e.MaxBackoff {
-		wait = e.MinBackoff << shift
+func (r Rest) Backoff(n int) time.Duration {
+	wait := r.MaxBackoff
+	if shift := n - 1; shift < 32 && r.MinBackoff<<shift > 0 && r.MinBackoff<<shift < r.MaxBackoff {
+		wait = r.MinBackoff << shift
 	}
 	return wait - wait/5 + rand.N(2*wait/5+1)
 }

@@ -2,6 +2,8 @@ package shards
 
 import (
 	"context"
+
+	"github.com/streamwatch/streamwatch/detect/internal/budget"
 )
 
 // maxProbing is the highest number of Prober calls that a shard has under way.
@@ -14,14 +16,18 @@ func (sh *Shard) startProbes(ctx context.Context) (next int64) {
 	if sweep == nil {
 		return never
 	}
-	if wait := sh.env.Budget.Spend.Wait(); wait > 0 {
-		return sh.times.Now + int64(wait)
+	now := sh.times.Now
+	if wait := sh.env.Budget.Closed(now); wait > 0 { // no poll could follow the probe
+		return now + int64(min(wait, budget.AskAgain))
 	}
-	sweep.Repeat(sh.times.Now)
-	for sweep.Due(sh.times.Now) && sh.startProbe(ctx) {
+	sweep.Repeat(now)
+	if until := sh.env.ProbesClosed(); until > now && sweep.Due(now) {
+		return until
+	}
+	for sweep.Due(now) && sh.startProbe(ctx) {
 		continue
 	}
-	if sweep.Due(sh.times.Now) {
+	if sweep.Due(now) {
 		return never // a message wakes the shard
 	}
 	return sweep.NextAt()

@@ -170,7 +170,7 @@ func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 		if wait := sh.ticket.wait(now); wait > 0 {
 			return min(now+int64(wait), probeAt)
 		}
-		if sh.Accounts.Probes != nil && sh.Accounts.Probes.Turn(now) && sh.startProbe(ctx) {
+		if sh.Accounts.Probes != nil && sh.env.ProbesClosed() <= now && sh.Accounts.Probes.Turn(now) && sh.startProbe(ctx) {
 			sh.ticket.used()
 			continue
 		}
