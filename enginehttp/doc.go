@@ -23,9 +23,10 @@
 //  3. The x-api-key is checked. Missing, malformed, unknown, expired and revoked
 //     keys all get the same 401. Health and the OpenAPI document need no key. The hub
 //     checks the keys of WebSocket clients: see WebSocketAuth.
-//  4. The request counts against the key's rate: 429 with Retry-After if it is
-//     exceeded. Every answer has X-RateLimit-Limit, X-RateLimit-Remaining and
-//     X-RateLimit-Reset (Unix seconds). Then the key's scope is checked: 403 for a
+//  4. The request counts against the key's rate and Options.OwnerKeys: 429 with
+//     Retry-After if one is exceeded. Every answer has X-RateLimit-Limit,
+//     X-RateLimit-Remaining and X-RateLimit-Reset (Unix seconds) of the one with
+//     fewer requests left. Then the key's scope is checked: 403 for a
 //     change with the scope read, and for /v1/account/keys without the scope
 //     admin. Requests to /v1/account/keys are free, so a leaked key can be revoked even
 //     with an empty balance.

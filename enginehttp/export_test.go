@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -22,7 +23,7 @@ func Patterns(h *Handler) []string {
 var (
 	ParseForm   = parseForm
 	NewRates    = newRates
-	RateKey     = rateKey
+	Allowances  = allowances
 	CreditText  = creditText
 	KnownFields = monitorFields
 	AppendTime  = appendTime
@@ -31,12 +32,18 @@ var (
 
 // Take counts a request, and returns what the answer's headers have.
 func (r *rates) Take(key string, perMinute int, now time.Time) (remaining int, reset int64, wait time.Duration) {
-	v := r.take(key, perMinute, now)
+	v := r.take(now, allowance{key, perMinute, 1, ""})
 	return v.remaining, v.reset, v.wait
 }
 
+// TakeOf counts a request of a key with a rate, whose owner may use that of several keys.
+func (r *rates) TakeOf(owner, key string, perMinute, keys int, now time.Time) (limit, remaining int, wait time.Duration) {
+	v := r.take(now, allowances(apikey.Principal{Owner: owner, KeyID: key}, perMinute, keys)...)
+	return v.limit, v.remaining, v.wait
+}
+
 // Len returns for how many keys requests are counted.
-func (r *rates) Len() int { return len(r.byKey) }
+func (r *rates) Len() int { return len(r.byName) }
 
 // OpenCursor opens a cursor of the given owner, endpoint and scope.
 func OpenCursor(key, owner, endpoint, scope, cursor string) (string, bool) {

@@ -44,8 +44,11 @@ type Options struct {
 	// default 600. Each engine of a fleet allows its share of the rate, and shows that share in
 	// the headers of its answers.
 	RatePerMinute int
-	// MaxRates is the maximum number of keys with a request count. If there are more, the key that
-	// was idle longest is forgotten. 1 to 10,000,000, by default 10,000.
+	// OwnerKeys bounds the requests of all keys of an owner together: to those that this many keys
+	// may make, each at its own rate. 1 to 100, by default 5.
+	OwnerKeys int
+	// MaxRates is the maximum number of keys and owners with a request count. If there are more, the
+	// one that was idle longest is forgotten. 1 to 10,000,000, by default 10,000.
 	MaxRates int
 	// Timeout limits the time to read a request's body, and the time to answer. At most an hour,
 	// by default 30 s.
@@ -108,7 +111,7 @@ func (o Options) withDefaults(engine *streamwatch.Engine) (Options, error) {
 		ptr  *int
 		def  int
 		max  int
-	}{{"RatePerMinute", &o.RatePerMinute, 600, 1_000_000}, {"MaxRates", &o.MaxRates, 10_000, 10_000_000}} {
+	}{{"RatePerMinute", &o.RatePerMinute, 600, 1_000_000}, {"OwnerKeys", &o.OwnerKeys, 5, 100}, {"MaxRates", &o.MaxRates, 10_000, 10_000_000}} {
 		if *f.ptr == 0 {
 			*f.ptr = f.def
 		}

@@ -48,6 +48,40 @@ func TestRateOfAKey(t *testing.T) {
 	}
 }
 
+// All keys of an owner together may make the requests of two of them here, each at its own rate.
+func TestRateOfAnOwner(t *testing.T) {
+	r := enginehttp.NewRates(100)
+	start := time.Unix(1_800_000_000, 0)
+	for i, row := range []struct {
+		owner, key       string
+		perMinute        int
+		after            time.Duration
+		times            int
+		limit, remaining int // after the last
+		wait             time.Duration
+	}{
+		{"o", "a", 60, 0, 60, 60, 0, 0},
+		{"o", "a", 60, 0, 1000, 60, 0, time.Second}, // what the key is refused is not the owner's
+		{"o", "b", 60, 0, 30, 60, 30, 0},
+		{"o", "c", 60, 0, 29, 120, 1, 0},
+		{"o", "slow", 2, 0, 1, 4, 0, time.Duration(14.5 * float64(time.Second))}, // it takes half a key's minute
+		{"o", "c", 60, 0, 1, 120, 0, 0},
+		{"o", "new", 60, 0, 1000, 120, 0, time.Second / 2},
+		{"other", "d", 60, 0, 60, 60, 0, 0},
+		{"o", "new", 60, time.Second / 2, 1, 120, 0, 0}, // what the owner is refused is not the key's
+		{"o", "new", 60, 10 * time.Minute, 60, 60, 0, 0},
+	} {
+		var limit, remaining int
+		var wait time.Duration
+		for range row.times {
+			limit, remaining, wait = r.TakeOf(row.owner, row.key, row.perMinute, 2, start.Add(row.after))
+		}
+		if limit != row.limit || remaining != row.remaining || wait.Round(time.Millisecond) != row.wait {
+			t.Errorf("row %d: limit %d, remaining %d, wait %s, want %+v", i, limit, remaining, wait, row)
+		}
+	}
+}
+
 // Requests are counted for a bounded number of keys; the key that was idle the longest
 // is forgotten.
 func TestRatesAreBounded(t *testing.T) {
@@ -97,6 +131,35 @@ func TestRateOverHTTP(t *testing.T) {
 	})
 }
 
+// A key that makes keys does not multiply its rate by their number.
+func TestRateOfKeysMadeByAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(s *setup) { s.rate, s.options.OwnerKeys = 100, 2 })
+		answered := 0
+		for range 5 {
+			a := w.do(mine, "POST", "/v1/account/keys", `{"name":"more"}`)
+			if a.status != 201 {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+			answered++
+			made := a.decode(t)["key"].(string)
+			for range 100 {
+				r := request("GET", "/v1/account/me", "")
+				r.Header.Set("X-Api-Key", made)
+				if a := w.send(r); a.status == 200 {
+					answered++
+				} else if a.status != 429 || !strings.Contains(a.body, "of 200 requests a minute of all keys of the account") {
+					t.Fatalf("%d %s", a.status, a.body)
+				}
+			}
+			if answered == 200 {
+				return
+			}
+		}
+		t.Errorf("%d requests were answered, want 200", answered)
+	})
+}
+
 func TestCreditText(t *testing.T) {
 	for c, want := range map[billing.Credits]string{0: "0", 1: "0.001", 70: "0.07", 1157: "1.157", 5000: "5", -1500: "-1.5", -1: "-0.001", -1 << 63: "-9223372036854775.808"} {
 		if got := enginehttp.CreditText(c); got != want {
@@ -137,7 +200,7 @@ func TestRateWithoutKeyIDIsTheOwners(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", row.owner, a.status, a.body, row.status)
 		}
 	}
-	if enginehttp.RateKey(apikey.Principal{Owner: "k"}) == enginehttp.RateKey(apikey.Principal{Owner: "o", KeyID: "k"}) {
+	if a, b := enginehttp.Allowances(apikey.Principal{Owner: "k"}, 1, 1), enginehttp.Allowances(apikey.Principal{Owner: "o", KeyID: "k"}, 1, 1); a[0] == b[0] {
 		t.Error("an owner without key id counts as the key of another owner")
 	}
 }

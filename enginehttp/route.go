@@ -174,7 +174,7 @@ func (c *call) hasKey() bool {
 	return key != "" && len(key) <= maxKey
 }
 
-// admit checks the key, and counts the request against its rate.
+// admit checks the key, and counts the request against its rate and its owner's.
 func (h *Handler) admit(x *exchange, c *call) error {
 	if !c.hasKey() {
 		return h.unauthorized()
@@ -187,7 +187,7 @@ func (h *Handler) admit(x *exchange, c *call) error {
 		return &failure{status: http.StatusServiceUnavailable, text: "the key cannot be checked now", cause: err, retry: time.Second}
 	}
 	x.who, c.who = who, who
-	v := h.rates.take(rateKey(who), h.rateOf(who), time.Now())
+	v := h.rates.take(time.Now(), allowances(who, h.rateOf(who), h.opts.OwnerKeys)...)
 	header := x.Header()
 	header.Set("X-RateLimit-Limit", strconv.Itoa(v.limit))
 	header.Set("X-RateLimit-Remaining", strconv.Itoa(v.remaining))
@@ -195,7 +195,7 @@ func (h *Handler) admit(x *exchange, c *call) error {
 	if v.wait > 0 {
 		return &failure{status: http.StatusTooManyRequests, retry: v.wait,
 			more: map[string]any{"limit": v.limit, "remaining": v.remaining, "reset_at": timeText(time.Unix(v.reset, 0))},
-			text: "rate limit of " + strconv.Itoa(v.limit) + " requests a minute exceeded: retry with exponential backoff"}
+			text: "rate limit of " + strconv.Itoa(v.limit) + " requests a minute" + v.of + " exceeded: retry with exponential backoff"}
 	}
 	return nil
 }
