@@ -13,6 +13,24 @@ func (w *world) ifMatch(etag, method, path, body string) answer {
 	return w.send(r)
 }
 
+// A webhook that is read has the ETag of its changes.
+func TestETagOfAWebhook(t *testing.T) {
+	w, path := newWorld(t), webhooks+"/{webhook}"
+	first := w.do(mine, "GET", path, "")
+	if a := w.ifMatch(first.header.Get("ETag"), "PATCH", path, `{"paused":true}`); a.status != 200 || a.header.Get("ETag") == first.header.Get("ETag") {
+		t.Errorf("%d %s, ETag %s after %s", a.status, a.body, a.header.Get("ETag"), first.header.Get("ETag"))
+	}
+	if a := w.ifMatch(first.header.Get("ETag"), "PATCH", path, `{"paused":false}`); a.status != 412 {
+		t.Errorf("by the old ETag: %d", a.status)
+	}
+	if a := w.do(mine, "GET", path, ""); !strings.Contains(a.body, `"status":"paused"`) || strings.Contains(a.body, hookSecret) || w.ifMatch(a.header.Get("ETag"), "DELETE", path, "").status != 204 {
+		t.Errorf("by the new ETag: %s", a.body)
+	}
+	if a := w.do(mine, "GET", path, ""); a.status != 404 {
+		t.Errorf("deleted: %d", a.status)
+	}
+}
+
 // A record has an ETag, which every change changes. With another one in If-Match, the
 // record is neither changed nor deleted: 412, which costs nothing.
 func TestIfMatch(t *testing.T) {

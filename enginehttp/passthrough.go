@@ -213,7 +213,7 @@ func (h lookupAPI) communityTweets(c *call) (reply, error) {
 		return reply{}, err
 	}
 	p := c.params()
-	q := fetcher.CommunityQuery{CommunityID: id, Type: p.oneOf("tweet_type", "Latest", "Top", "Media")}
+	q := fetcher.CommunityQuery{CommunityID: id, Type: p.oneOf("tweet_type", "Latest", "Top", "Media"), Limit: p.integer("count", 20, 1, 100)}
 	cs := h.cursors(c, "community_tweets", id, q.Type)
 	if q.Cursor = p.cursor(cs); p.err != nil {
 		return reply{}, p.err

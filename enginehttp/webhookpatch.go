@@ -56,14 +56,8 @@ func (h webhookAPI) patchWebhook(c *call) (reply, error) {
 		return reply{}, unmatched
 	}
 	u.Version = c.version
-	if e, err = endpoints.Update(ctx, c.who.Owner, id, u); err != nil {
-		return reply{}, webhookError(err)
-	}
-	names, err := h.sourceNames(ctx, c.who.Owner, []deliver.Endpoint{e})
-	if err != nil {
-		return reply{}, err
-	}
-	return reply{version: e.Version, value: newWebhookRecord(&e, names)}, nil
+	e, err = endpoints.Update(ctx, c.who.Owner, id, u)
+	return h.record(c, e, webhookError(err))
 }
 
 const headersAllowed = "an object of header names and values, which are strings"

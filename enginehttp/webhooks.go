@@ -252,6 +252,16 @@ func (h webhookAPI) rotateWebhook(c *call) (reply, error) {
 
 func (h webhookAPI) enableWebhook(c *call) (reply, error) {
 	e, err := h.engine.Endpoints().Enable(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
+	return h.record(c, e, err)
+}
+
+func (h webhookAPI) getWebhook(c *call) (reply, error) {
+	e, err := h.engine.Endpoints().Get(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
+	return h.record(c, e, err)
+}
+
+// record returns the answer with a webhook, or err if that is not nil.
+func (h webhookAPI) record(c *call, e deliver.Endpoint, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}

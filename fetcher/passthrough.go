@@ -32,6 +32,7 @@ type CommunityQuery struct {
 	CommunityID string
 	Type        string // "Latest" (default), "Top" or "Media"
 	Cursor      string
+	Limit       int // the most posts that are wanted, 0 for the platform's number
 }
 
 // CommunitySearch finds communities by their names and descriptions. The

@@ -103,7 +103,7 @@ func (d *demoPlatform) CommunityTweets(ctx context.Context, q fetcher.CommunityQ
 	if q.CommunityID != demoCommunity.ID {
 		return fetcher.Page{}, fetcher.ErrNotFound
 	}
-	return d.Timeline(ctx, fetcher.TimelineQuery{Username: d.accounts[0], Cursor: q.Cursor})
+	return d.Search(ctx, fetcher.SearchQuery{Query: "from:" + d.accounts[0], Type: q.Type, Limit: q.Limit, Cursor: q.Cursor})
 }
 
 // CommunitySearch looks for the text in the community's name and description.
