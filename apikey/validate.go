@@ -21,7 +21,7 @@ func check(r *IssueRequest, now time.Time) error {
 	switch {
 	case len(r.Owner) > maxOwner || !invalid.Printable(r.Owner):
 		return invalid.Field("apikey", "owner", r.Owner, "at most 128 bytes of printable text")
-	case strings.TrimSpace(r.Name) == "" || utf8.RuneCountInString(r.Name) > maxName || !invalid.Printable(r.Name):
+	case !invalid.Name(r.Name, maxName):
 		return invalid.Field("apikey", "name", r.Name, "1 to 100 printable characters")
 	case utf8.RuneCountInString(r.Tier) > maxTier || !invalid.Printable(r.Tier):
 		return invalid.Field("apikey", "tier", r.Tier, "at most 100 printable characters")

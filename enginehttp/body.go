@@ -8,6 +8,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -151,11 +152,32 @@ func field[T any](f *form, name, kind string) *T {
 		return nil
 	}
 	v := new(T)
+	if hasHalf(raw) {
+		f.refuse(name, kind+" of whole characters, not one half of a pair of surrogates")
+		return nil
+	}
 	if string(raw) == "null" || json.Unmarshal(raw, v) != nil {
 		f.refuse(name, kind)
 		return nil
 	}
 	return v
+}
+
+// escape matches an escape in a JSON string, and two that together are a pair of surrogates.
+var escape = regexp.MustCompile(`\\(?:[^u]|u[dD][89abAB]..\\u[dD][c-fC-F]..|u....)`)
+
+// hasHalf reports whether valid JSON has one surrogate without the other, such as "\ud800". Package json
+// would replace it by U+FFFD.
+func hasHalf(raw []byte) bool {
+	if !bytes.Contains(raw, []byte(`\u`)) {
+		return false
+	}
+	for _, e := range escape.FindAll(raw, -1) {
+		if len(e) == len(`\ud800`) && (e[2] == 'd' || e[2] == 'D') && e[3] >= '8' {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *form) text(name string) *string    { return field[string](f, name, "a string") }

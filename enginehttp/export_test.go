@@ -63,6 +63,12 @@ func SignCursor(key, owner, endpoint, scope, upstream string) string {
 // FormFields lists the fields of a body.
 func FormFields(f *form) []string { return slices.Collect(maps.Keys(f.raw)) }
 
+// Text reads a field as a string.
+func (f *form) Text(name string) { f.text(name) }
+
+// Err is about the first field that is not allowed.
+func (f *form) Err() error { return f.err }
+
 // Names returns the names of the routes by pattern.
 func Names(h *Handler) map[string]string {
 	m := map[string]string{}

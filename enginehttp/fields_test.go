@@ -184,6 +184,18 @@ var badFields = []struct {
 	{"GET", "/v1/account/keys?offset=x", "", 422, "offset"},
 	{"POST", "/v1/account/keys", `{}`, 422, "name is missing: want 1 to 100 characters"},
 	{"POST", "/v1/account/keys", `{"name":" "}`, 422, "name \\\" \\\" is not allowed"},
+	{"POST", "/v1/account/keys", `{"name":"a\ud800"}`, 422, `name \"a\\ud800\" is not allowed: want a string of whole characters`},
+	{"POST", "/v1/account/keys", `{"name":"\uDFFF\ud83d"}`, 422, "of whole characters"},
+	{"POST", "/v1/account/keys", `{"name":"a\u202eb"}`, 422, "name \\\"a\\\\u202eb\\\" is not allowed: want 1 to 100 printable characters"},
+	{"POST", "/v1/account/keys", `{"name":"a\ufffd"}`, 422, "printable characters"},
+	{"POST", monitors, `{"name":"\ud83d","usernames":["nasa"]}`, 422, "of whole characters"},
+	{"POST", monitors, `{"name":"\u2066n","usernames":["nasa"]}`, 422, "printable characters"},
+	{"POST", monitors, `{"name":"n","usernames":["nasa","\udc00"]}`, 422, "usernames "},
+	{"PATCH", monitors + "/{monitor}", `{"name":"\udc00\ud800"}`, 422, "of whole characters"},
+	{"POST", rules, `{"tag":"t\u200f","query":"moon","interval_seconds":60}`, 422, "tag "},
+	{"POST", rules, `{"tag":"t","query":"moon \uD800\u0041","interval_seconds":60}`, 422, "query "},
+	{"POST", webhooks, `{"monitor_id":"{monitor}","url":"https://hooks.example.com/n","secret":"\ud800 sesame 0123456789012345"}`, 422, "secret *** is not allowed: want a string of whole characters"},
+	{"PATCH", webhooks + "/{webhook}", `{"headers":{"X-A":"\ud800"}}`, 422, "headers *** is not allowed"},
 	{"POST", "/v1/account/keys", `{"name":"n","scope":"root"}`, 422, "scope \\\"root\\\" is not allowed: want read, write or admin"},
 	{"POST", "/v1/account/keys", `{"name":"n","expires_at":"tomorrow"}`, 422, "expires_at \\\"tomorrow\\\" is not allowed: want an ISO 8601 time"},
 	{"POST", "/v1/account/keys", `{"name":"n","expires_at":"2001-01-01T00:00:00Z"}`, 422, "expires_at \\\"2001-01-01T00:00:00Z\\\" is not allowed: want a time to come"},
@@ -206,6 +218,8 @@ var badFields = []struct {
 	{"GET", social + "/tweets/advanced_search?query=x&cursor=c2Vjb25k", "", 422, "cursor"},
 	{"GET", social + "/communities/1/tweets?tweet_type=top", "", 422, "tweet_type \\\"top\\\" is not allowed: want Latest, Top, Media"},
 	{"GET", social + "/communities/a%20b/tweets", "", 422, "community_id \\\"a b\\\" is not allowed"},
+	{"GET", social + "/communities/1/tweets?count=0", "", 422, "count \\\"0\\\" is not allowed: want 1 to 100"},
+	{"GET", social + "/communities/1/tweets?count=101", "", 422, "count"},
 	{"GET", social + "/communities/1/tweets?cursor=c2Vjb25k", "", 422, "cursor"},
 	{"GET", social + "/communities/search?query=x&cursor=c2Vjb25k", "", 422, "cursor"},
 	{"GET", social + "/communities/search?query=" + strings.Repeat("x", 1025), "", 422, "query"},
@@ -364,5 +378,21 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 	if _, err := enginehttp.New(nil, enginehttp.Options{Auth: w.keys}); err == nil {
 		t.Error("no engine was accepted")
+	}
+}
+
+// Pairs of surrogates are characters, and an escaped backslash before them is one of itself.
+func TestSurrogates(t *testing.T) {
+	for name, want := range map[string]bool{
+		`"\ud83d\ude80"`: true, `"\uD83D\uDE80\ud83d\ude80"`: true, `"\\ud800"`: true, `"\\\\ud800"`: true, `"\u00e9\ue000\n\/"`: true,
+		`"\\\ud800"`: false, `"\ud83d"`: false, `"\ud83d\u0041"`: false, `"\ud83d\ud83d\ude80"`: false, `"\ude80\ud83d"`: false, `"\udBFF \udfff"`: false,
+	} {
+		f, err := enginehttp.ParseForm([]byte(`{"name":`+name+`}`), []string{"name"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Text("name"); (f.Err() == nil) != want {
+			t.Errorf("%s: %v, want it taken: %t", name, f.Err(), want)
+		}
 	}
 }

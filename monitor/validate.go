@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
@@ -19,7 +18,7 @@ const (
 // check validates the fields that only monitors have, except the accounts and the
 // interval.
 func check(mon *Monitor) error {
-	if n := utf8.RuneCountInString(mon.Name); n < 1 || n > maxName || !invalid.Printable(mon.Name) || strings.TrimSpace(mon.Name) == "" {
+	if !invalid.Name(mon.Name, maxName) {
 		return invalid.Field("monitor", "name", mon.Name, "1 to 100 printable characters")
 	}
 	seen := make(map[FilterType]bool)

@@ -53,7 +53,7 @@ func (m *Manager) affects(r *Rule, what string) bool {
 
 // check validates the fields that only rules have. It returns the parsed query and schedule.
 func (m *Manager) check(r *Rule) (Parsed, error) {
-	if strings.TrimSpace(r.Tag) == "" || !invalid.Printable(r.Tag) {
+	if !invalid.Name(r.Tag, MaxTag) {
 		return Parsed{}, invalid.Field("rule", "tag", r.Tag, "1 to 100 printable characters")
 	}
 	if err := r.Validate(); err != nil {

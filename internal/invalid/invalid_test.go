@@ -37,3 +37,20 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// A name shows as it is stored.
+func TestName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a": true, "Ünïcode": true, "日本語": true, "עברית": true, "می‌شد": true, "a b": true, "👩‍🚀": true, "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f": true,
+		"12345678": true, "日本語日本語日本": true, "<b>&": true,
+		"": false, " ": false, "\u00a0\u3000": false, "\u200b": false, "\u200d\ufeff": false, "123456789": false, "日本語日本語日本語": false,
+		"a\x00": false, "a\n": false, "a\x1b[0m": false, "a\u0085": false, "a\u2028": false, "a\u2029": false,
+		"a\u202eb": false, "a\u202a": false, "a\u202b": false, "a\u202c": false, "a\u202d": false, "\u2066a": false, "a\u2067": false, "a\u2068": false, "a\u2069": false,
+		"a\u200e": false, "a\u200f": false, "a\u061c": false,
+		"a\ufffd": false, "a\xff": false, "a\xed\xa0\x80": false, "a\ufffe": false, "a\uffff": false, "a\ufdd0": false, "a\U0010ffff": false,
+	} {
+		if got := invalid.Name(name, 8); got != want {
+			t.Errorf("Name(%+q) = %t, want %t", name, got, want)
+		}
+	}
+}
