@@ -89,7 +89,7 @@ func (h keyAPI) createKey(c *call) (reply, error) {
 	}
 	out := h.keyRecord(&k.Key)
 	out.Key = string(k.Secret)
-	return reply{status: http.StatusCreated, value: out}, nil
+	return reply{status: http.StatusCreated, id: k.ID, value: out}, nil
 }
 
 func (h keyAPI) revokeKey(c *call) (reply, error) {

@@ -15,8 +15,8 @@
 // All endpoints share these steps, in this order:
 //
 //  1. X-Request-Id is set. The client's value is used if it has 1 to 128 letters,
-//     digits, ".", "_", ":" and "-". The log contains this id, but never secrets,
-//     query strings or bodies. A panic becomes a 500.
+//     digits, ".", "_", ":" and "-". The log contains this id, that of the record and
+//     the client's address, but never secrets, query strings or bodies. A panic becomes a 500.
 //     Pages of Options.Origins get CORS headers and answers to preflights.
 //  2. The route is found: 404 if there is none, 405 with Allow if the path has
 //     other methods.

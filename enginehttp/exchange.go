@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -26,8 +27,9 @@ type exchange struct {
 	status  int // 0 until the answer begins
 	bytes   int
 	charged billing.Credits
-	cause   error // why the request failed, for the log
-	theirs  bool  // see failure.theirs
+	object  string // the id of the record that the request is about, "" for none
+	cause   error  // why the request failed, for the log
+	theirs  bool   // see failure.theirs
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -138,8 +140,18 @@ func (x *exchange) pattern() string {
 	return x.route.path
 }
 
-// log writes the request's line of the access log. It logs the route instead of the path and the
-// query string, which may contain secrets.
+// ownID matches the ids that the engine makes. Other text in a path may be a secret.
+var ownID = regexp.MustCompile(`^(mon|rul|whk|key|dlv)_[0-9a-z]{26,34}$`)
+
+// about notes the record that a request is about, for the log.
+func (x *exchange) about(id string) {
+	if ownID.MatchString(id) {
+		x.object = id
+	}
+}
+
+// log writes the request's line of the access log. It logs the route and the record's id instead of
+// the path and the query string, which may contain secrets.
 func (h *Handler) log(r *http.Request, x *exchange) {
 	level := slog.LevelInfo
 	// A 501 depends on the configuration, and a client that disconnects is no error of the service.
@@ -150,11 +162,14 @@ func (h *Handler) log(r *http.Request, x *exchange) {
 	if !l.Enabled(context.Background(), level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 11)
+	attrs := make([]slog.Attr, 0, 13)
 	attrs = append(attrs, slog.String("request_id", x.named), slog.String("method", cut(r.Method, 16)), slog.String("route", x.pattern()),
-		slog.Int("status", x.status), slog.Int("bytes", x.bytes), slog.Duration("took", time.Since(x.began)))
+		slog.Int("status", x.status), slog.Int("bytes", x.bytes), slog.Duration("took", time.Since(x.began)), slog.String("client", cut(h.opts.Address(r), 64)))
 	if x.who != (apikey.Principal{}) {
 		attrs = append(attrs, slog.String("owner", x.who.Owner), slog.String("key_id", x.who.KeyID))
+	}
+	if x.object != "" {
+		attrs = append(attrs, slog.String("id", x.object))
 	}
 	if x.charged != 0 {
 		attrs = append(attrs, slog.String("credits", creditText(x.charged)))

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,8 @@ func TestAccessLog(t *testing.T) {
 	named.Header.Set("X-Request-Id", "trace-7")
 	w.send(named)
 	w.do(mine, "GET", monitors+"/"+canary, "")
+	w.do(mine, "GET", monitors+"/mon_"+canary, "")
+	w.do(mine, "GET", monitors+"/"+w.key[mine], "")
 	w.do(mine, "GET", "/v1/"+canary, "")
 	w.do(mine, "POST", monitors, `{"name":"m","usernames":["esa"],"webhook_url":"https://user:`+canary+`@hooks.example.com/?q=`+canary+`","webhook_secret":"`+canary+`"}`)
 	w.do(mine, "POST", monitors, `{"name":"m","usernames":["esa"],"webhook_url":"https://hooks.example.com/`+canary+`","webhook_secret":"`+canary+`"}`)
@@ -64,8 +67,50 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("no %q in the log:\n%s", want, log)
 		}
 	}
-	if n := strings.Count(log, "msg=request"); n != 10 {
-		t.Errorf("%d lines for 10 requests", n)
+	if n := strings.Count(log, "msg=request"); n != 12 {
+		t.Errorf("%d lines for 12 requests", n)
+	}
+}
+
+// The line of a request has the id of its record, also of one that it makes, and the client's address.
+func TestAccessLogTellsOfWhatAndByWhom(t *testing.T) {
+	var out bytes.Buffer
+	w := newWorld(t, func(s *setup) {
+		s.options.Logger = slog.New(slog.NewTextHandler(&out, nil))
+		s.options.Address = func(r *http.Request) string { return r.Header.Get("X-Real-Ip") }
+	})
+	for _, row := range []struct {
+		method, path, body string
+		id                 string // a regular expression
+	}{
+		{"GET", monitors + "/{monitor}", "", "{monitor}"},
+		{"PATCH", monitors + "/{monitor}", `{"name":""}`, "{monitor}"}, // 422
+		{"GET", rules + "/{rule}/logs", "", "{rule}"},
+		{"PATCH", rules + "/{rule}", `{"status":"paused"}`, "{rule}"},
+		{"POST", webhooks + "/{webhook}/enable", "", "{webhook}"},
+		{"GET", social + "/stream/deliveries/{delivery}", "", "{delivery}"},
+		{"POST", webhooks + "/test", `{"monitor_id":"{monitor}"}`, "{webhook}"},
+		{"DELETE", "/v1/account/keys/{key}", "", "{key}"},
+		{"POST", monitors, `{"name":"new","usernames":["esa"]}`, "mon_[a-z0-9]{26}"},
+		{"POST", rules, `{"tag":"new","query":"moon","interval_seconds":60}`, "rul_[a-z0-9]{26}"},
+		{"POST", webhooks, `{"monitor_id":"{monitor}","url":"https://hooks.example.com/new"}`, "whk_[a-z0-9]{26}"},
+		{"POST", "/v1/account/keys", `{"name":"new"}`, "key_[a-z0-9]{26}"},
+		{"GET", monitors + "/mon_aaaaaaaaaaaaaaaaaaaaaaaaaa", "", "mon_aaaaaaaaaaaaaaaaaaaaaaaaaa"}, // 404
+		{"GET", monitors, "", ""},
+		{"GET", social + "/users/nasa/by_username", "", ""},
+	} {
+		out.Reset()
+		r := request(row.method, w.ids[mine].Replace(row.path), w.ids[mine].Replace(row.body))
+		r.Header.Set("X-Api-Key", w.key[mine])
+		r.Header.Set("X-Real-Ip", "192.0.2.7")
+		w.send(r)
+		want := `client=192\.0\.2\.7 owner=acme key_id=\S+( id=` + w.ids[mine].Replace(row.id) + `)( credits=1)?( charge_id=\S+)?\n`
+		if row.id == "" {
+			want = `client=192\.0\.2\.7 owner=acme key_id=\S+( credits=1)?\n`
+		}
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("%s %s: %s, want %s", row.method, row.path, &out, want)
+		}
 	}
 }
 

@@ -21,8 +21,8 @@ func (h *Handler) monitorAPI() sourceAPI[monitor.Monitor] {
 			got, err := monitors.Page(ctx, monitor.Query{Owner: owner, Status: monitor.Status(status), Page: page, PageSize: size})
 			return got.Monitors, got.Total, err
 		},
-		version: func(m *monitor.Monitor) int64 { return m.Version },
-		append:  h.appendMonitor,
+		ref:    func(m *monitor.Monitor) (string, int64) { return m.ID, m.Version },
+		append: h.appendMonitor,
 	}
 }
 

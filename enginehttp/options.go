@@ -61,6 +61,9 @@ type Options struct {
 	// "https://app.example.com". Their pages get CORS headers. For WebSocket clients see
 	// wshub.Options.Origins. Defaults to none.
 	Origins []string
+	// Address returns the client's address, for the log. Defaults to RemoteAddr, which behind a proxy
+	// is the proxy's.
+	Address func(*http.Request) string
 	// Logger gets one line for each request, for each panic, and for each failure to charge a
 	// request or release its reservation. By default nothing is logged.
 	Logger *slog.Logger
@@ -132,6 +135,9 @@ func (o Options) withDefaults(engine *streamwatch.Engine) (Options, error) {
 	}
 	if o.CursorKey != "" && len(o.CursorKey) < 16 {
 		return o, fmt.Errorf("enginehttp: CursorKey of %d bytes is not allowed: want 16 or more, or none for a random one", len(o.CursorKey))
+	}
+	if o.Address == nil {
+		o.Address = func(r *http.Request) string { return r.RemoteAddr }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

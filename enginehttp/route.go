@@ -45,8 +45,9 @@ type call struct {
 
 // reply is a 2xx answer: either a value to encode, or text that is already JSON.
 type reply struct {
-	status  int   // 0 means 200
-	version int64 // of the record, for ETag; 0 for no ETag
+	status  int    // 0 means 200
+	version int64  // of the record, for ETag; 0 for no ETag
+	id      string // of the record that was created, for the log
 	value   any
 	text    []byte
 }
@@ -65,6 +66,9 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
 	defer cancel()
 	c := &call{Request: r.WithContext(ctx)}
+	for _, name := range []string{"monitor_id", "rule_id", "webhook_id", "delivery_id", "key_id"} {
+		x.about(r.PathValue(name))
+	}
 	if !rt.open {
 		err := h.admit(x, c)
 		if err == nil {
@@ -114,6 +118,7 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	}
 	defer hold.release() // has no effect after commit
 	answer, err := h.serve(x, c, rt, again)
+	x.about(answer.id)
 	if err != nil {
 		x.fail(h.withBalance(ctx, x, c.precondition(err), hold.price()))
 		return

@@ -24,7 +24,7 @@ func (h ruleAPI) records() sourceAPI[rule.Rule] {
 			return got.Rules, got.Total, err
 		},
 		charged: h.charged,
-		version: func(r *rule.Rule) int64 { return r.Version },
+		ref:     func(r *rule.Rule) (string, int64) { return r.ID, r.Version },
 		append:  h.appendRule,
 	}
 }

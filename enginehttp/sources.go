@@ -20,7 +20,7 @@ type sourceAPI[R any] struct {
 	remove   func(ctx context.Context, owner, id string, version int64) error
 	// charged returns the total charges of each record. It is nil if these are not shown.
 	charged func(ctx context.Context, list []R) ([]credits, error)
-	version func(r *R) int64
+	ref     func(r *R) (id string, version int64)
 	// append appends a record as JSON. It includes webhook_secret only if the request generated
 	// one. It takes a third of the time of encoding/json, since clients list records often.
 	append func(b []byte, r *R, generated secret.Value, charged credits) []byte
@@ -103,7 +103,8 @@ func (s sourceAPI[R]) answer(c *call, status int, r *R, generated secret.Value) 
 			return reply{}, err
 		}
 	}
-	return reply{status: status, version: s.version(r), text: s.append(nil, r, generated, total)}, nil
+	id, version := s.ref(r)
+	return reply{status: status, version: version, id: id, text: s.append(nil, r, generated, total)}, nil
 }
 
 // appendWebhook appends the members about a record's webhook.

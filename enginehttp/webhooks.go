@@ -197,7 +197,7 @@ func (h webhookAPI) createWebhook(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, webhookError(err)
 	}
-	return reply{status: http.StatusCreated, version: e.Version, value: newMadeWebhook(&e)}, nil
+	return reply{status: http.StatusCreated, version: e.Version, id: e.ID, value: newMadeWebhook(&e)}, nil
 }
 
 // webhookError replaces the field's name in an error with its name in the webhook endpoints.
@@ -313,5 +313,5 @@ func (h webhookAPI) testWebhook(c *call) (reply, error) {
 	if r.StatusCode != 0 {
 		out.StatusCode = &r.StatusCode
 	}
-	return reply{value: out}, nil
+	return reply{id: e.ID, value: out}, nil
 }
