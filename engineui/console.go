@@ -1,6 +1,7 @@
 package engineui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Config configures a Console. Engine is required, and either Authorize or Login.
@@ -28,7 +30,8 @@ type Config struct {
 	Login *KeyLogin
 	// Ledger has the credits that the console shows. If it is nil, there is no page of credits.
 	Ledger billing.Ledger
-	// Logger gets errors that pages do not show. By default nothing is logged.
+	// Logger gets a line for each login and each change, also for those that are refused, and errors
+	// that pages do not show. By default nothing is logged.
 	Logger *slog.Logger
 	// Now returns the current time. Defaults to time.Now.
 	Now func() time.Time
@@ -209,7 +212,15 @@ const (
 )
 
 // change carries out a form, and redirects to the page that shows the result.
-func (c *Console) change(w http.ResponseWriter, v *view) error {
+func (c *Console) change(w http.ResponseWriter, v *view) (err error) {
+	defer func() {
+		what, args := "console change", []any{"by", v.Viewer.Name, "key_id", v.Viewer.KeyID, "owner", v.Owner, "page", v.page.path,
+			"id", invalid.Cut(cmp.Or(v.query.Get(v.page.path), v.PostForm.Get("delivery")), 64), "action", invalid.Cut(v.PostForm.Get("action"), 64)}
+		if err != nil {
+			what, args = "console change refused", append(args, "error", err)
+		}
+		c.log(v, what, args...)
+	}()
 	switch {
 	case v.page.change == nil:
 		return &failure{http.StatusMethodNotAllowed, "This page has nothing to change."}
@@ -234,6 +245,15 @@ func (c *Console) change(w http.ResponseWriter, v *view) error {
 	}
 	redirect(w, to)
 	return nil
+}
+
+// log logs what the client of a request has done.
+func (c *Console) log(v *view, what string, args ...any) {
+	client := v.RemoteAddr
+	if c.login != nil {
+		client = c.login.Address(v.Request)
+	}
+	c.cfg.Logger.Info(what, append([]any{"client", invalid.Cut(client, 64)}, args...)...)
 }
 
 // redirect sends the browser to another page of the console. It uses a relative link, because

@@ -134,7 +134,7 @@ func (l *login) viewer(ctx context.Context, key secret.Value) (Viewer, error) {
 	case err != nil:
 		return Viewer{}, err
 	}
-	return Viewer{Name: who.Owner, Owner: who.Owner, All: l.Operator != nil && l.Operator(who), Write: who.Scope.CanWrite(), RatePerMinute: who.RatePerMinute}, nil
+	return Viewer{Name: who.Owner, Owner: who.Owner, KeyID: who.KeyID, All: l.Operator != nil && l.Operator(who), Write: who.Scope.CanWrite(), RatePerMinute: who.RatePerMinute}, nil
 }
 
 // loginPage is the form. Its Data is a sentence about the last attempt if that failed.
@@ -145,6 +145,9 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	v.page = loginPage
 	if name == "logout" {
 		if v.Method == http.MethodPost {
+			if who, err := l.authorize(v.Request); err == nil {
+				v.c.log(v, "console logout", "owner", who.Owner, "key_id", who.KeyID)
+			}
 			http.SetCookie(w, l.cookie(v.Request, "", -1))
 		}
 		redirect(w, "login")
@@ -156,6 +159,7 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	from := network(l.Address(v.Request))
 	if wait := l.guesses.take(from, l.now(), guessesPerMinute, guessesAtOnce); wait > 0 {
 		retryAfter(w, wait)
+		v.c.log(v, "console login refused", "reason", "too many tries")
 		v.Data = "Too many tries. Wait " + dur(wait.Truncate(time.Second)+time.Second) + "."
 		return v.c.render(w, v, http.StatusTooManyRequests)
 	}
@@ -168,7 +172,8 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	}
 	ctx, cancel := context.WithTimeout(v.Context(), pageTime)
 	defer cancel()
-	switch _, err := l.viewer(ctx, secret.Value(key)); {
+	who, err := l.viewer(ctx, secret.Value(key))
+	switch {
 	case errors.Is(err, errLogin):
 		return l.wrong(w, v)
 	case err != nil:
@@ -182,11 +187,13 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	text := binary.BigEndian.AppendUint64(nil, uint64(l.now().Add(l.Lasts).Unix()))
 	sealed := aead.Seal(nil, nil, append(text, key...), nil)
 	http.SetCookie(w, l.cookie(v.Request, base64.RawURLEncoding.EncodeToString(sealed), int(l.Lasts.Seconds())))
+	v.c.log(v, "console login", "owner", who.Owner, "key_id", who.KeyID)
 	redirect(w, "")
 	return nil
 }
 
 func (l *login) wrong(w http.ResponseWriter, v *view) error {
+	v.c.log(v, "console login refused", "reason", "wrong key")
 	v.Data = "The key is missing, invalid or expired."
 	return v.c.render(w, v, http.StatusUnauthorized)
 }

@@ -12,6 +12,7 @@ import (
 type Viewer struct {
 	Name  string // shown on every page; may be ""
 	Owner string // owner of the monitors, rules, endpoints, events and credits that they see
+	KeyID string // of the API key, for the log; may be ""
 	// All is set for an operator, who sees the records of all owners, and the engine itself. An
 	// operator first sees Owner and may choose another owner.
 	All bool
