@@ -59,7 +59,10 @@ type Key struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // the first moment at which the key is invalid; zero for never
 	RevokedAt time.Time // zero if the key was not revoked
-	Version   int64     // counts changes, from 1
+	// LastUsedAt is the second of the last use, or of one up to a minute and a half before it; zero if
+	// there was none. See Manager.Run.
+	LastUsedAt time.Time
+	Version    int64 // counts changes, from 1
 }
 
 // Valid reports whether the key is neither revoked nor expired at now.

@@ -29,6 +29,7 @@ func (m *Manager) Authenticate(ctx context.Context, key secret.Value) (Principal
 	if valid := k.Valid(m.cfg.Now()); !same || !valid {
 		return Principal{}, ErrInvalid
 	}
+	m.uses.add(&k, m.cfg.Now())
 	return Principal{Owner: k.Owner, KeyID: k.ID, Tier: k.Tier, Scope: k.Scope, RatePerMinute: k.RatePerMinute}, nil
 }
 

@@ -28,10 +28,11 @@ type Config struct {
 }
 
 // Manager issues and authenticates keys. Its methods are safe for concurrent use. It
-// starts no goroutine.
+// starts no goroutine: Run, which is optional, blocks.
 type Manager struct {
 	cfg   Config
 	cache cache
+	uses  uses
 }
 
 // NewManager checks cfg and returns a manager.
@@ -48,7 +49,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Manager{cfg: cfg, cache: newCache()}, nil
+	return &Manager{cfg: cfg, cache: newCache(), uses: uses{waiting: map[string]record.Note{}}}, nil
 }
 
 // IssueRequest asks for a key.

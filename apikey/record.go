@@ -31,7 +31,7 @@ func (k Key) Record() (record.Record, error) {
 		return record.Record{}, fmt.Errorf("apikey: cannot encode %s: %w", k.ID, err)
 	}
 	return record.Record{Key: recordKey(k.ID), Owner: k.Owner, Lookup: k.Hash[:min(lookupLen, len(k.Hash))],
-		Version: k.Version, CreatedAt: k.CreatedAt, Data: b}, nil
+		Version: k.Version, CreatedAt: k.CreatedAt, Data: b, Note: useNote(k.LastUsedAt)}, nil
 }
 
 // FromRecord returns a stored key.
@@ -41,7 +41,7 @@ func FromRecord(r record.Record) (Key, error) {
 		return Key{}, fmt.Errorf("apikey: cannot decode %s: %w", r.ID, err)
 	}
 	return Key{ID: r.ID, Owner: r.Owner, Name: d.Name, Prefix: d.Prefix, Hash: d.Hash, Tier: d.Tier, RatePerMinute: d.RatePerMinute,
-		Scope: d.Scope, CreatedAt: r.CreatedAt, ExpiresAt: d.ExpiresAt, RevokedAt: d.RevokedAt, Version: r.Version}, nil
+		Scope: d.Scope, CreatedAt: r.CreatedAt, ExpiresAt: d.ExpiresAt, RevokedAt: d.RevokedAt, LastUsedAt: lastUse(r.Note), Version: r.Version}, nil
 }
 
 func recordKey(id string) record.Key { return record.Key{Kind: record.APIKey, ID: id} }

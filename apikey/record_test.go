@@ -30,7 +30,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("FromRecord: %+v, %v, want %+v", got, err, k)
 	}
 	r.Data = nil
-	want := record.Record{Key: record.Key{Kind: record.APIKey, ID: k.ID}, Owner: k.Owner, Lookup: "0123456789abcdef", Version: k.Version, CreatedAt: k.CreatedAt}
+	want := record.Record{Key: record.Key{Kind: record.APIKey, ID: k.ID}, Owner: k.Owner, Lookup: "0123456789abcdef", Note: "2026-01-12T00:00:00Z", Version: k.Version, CreatedAt: k.CreatedAt}
 	if !reflect.DeepEqual(r, want) {
 		t.Errorf("Record: %+v, want %+v", r, want)
 	}

@@ -26,6 +26,7 @@ type keyRecord struct {
 	CreatedAt          string       `json:"created_at"`
 	ExpiresAt          *string      `json:"expires_at"`
 	RevokedAt          *string      `json:"revoked_at"`
+	LastUsedAt         *string      `json:"last_used_at"`
 }
 
 func (h keyAPI) keyRecord(k *apikey.Key) keyRecord {
@@ -37,6 +38,10 @@ func (h keyAPI) keyRecord(k *apikey.Key) keyRecord {
 	if !k.ExpiresAt.IsZero() {
 		text := timeText(k.ExpiresAt)
 		r.ExpiresAt = &text
+	}
+	if !k.LastUsedAt.IsZero() {
+		text := timeText(k.LastUsedAt)
+		r.LastUsedAt = &text
 	}
 	switch {
 	case !k.RevokedAt.IsZero():

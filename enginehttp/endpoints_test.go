@@ -47,7 +47,7 @@ var endpoints = []endpoint{
 	{"GET /v1/openapi.json", "/v1/openapi.json", "", 200, 0, open, `"openapi": "3.1.0"`},
 	{"GET /v1/social/health", social + "/health", "", 200, 0, open, `"status":"ok"`},
 	{"GET /v1/account/me", "/v1/account/me", "", 200, 1000, onStore, `"credits_balance":999,"subscription_credits_balance":0,"total_credits_balance":999,"tier":"pro","rate_limit_per_minute":`},
-	{"GET /v1/account/keys", "/v1/account/keys", "", 200, 0, free, `"name":"spare","prefix":"sw_live_`},
+	{"GET /v1/account/keys", "/v1/account/keys", "", 200, 0, free, `"revoked_at":null,"last_used_at":null}`},
 	{"POST /v1/account/keys", "/v1/account/keys", `{"name":"ci","scope":"read","expires_at":"2100-01-01T00:00:00Z"}`, 201, 0, free, `"key":"sw_live_`},
 	{"DELETE /v1/account/keys/{key_id}", "/v1/account/keys/{key}", "", 204, 0, free, ""},
 
