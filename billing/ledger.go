@@ -48,7 +48,8 @@ type Entry struct {
 	ID    string // unique over all owners; an entry with a known id changes nothing
 	Owner string
 	Kind  Kind
-	// Amount is added to the balance: negative for a charge, positive for a top-up.
+	// Amount is added to the balance: negative for a charge, positive for a top-up, or negative for
+	// one that is taken back.
 	Amount Credits
 	At     time.Time
 

@@ -30,8 +30,11 @@ var adminAbout = map[string]string{
 	"key":     "Key issues a key and prints it; nothing shows it again. A service may run on the same store. A key that cannot be printed is revoked.",
 	"keys":    "Keys lists the keys of an owner. None is shown in full.",
 	"revoke":  "Revoke revokes a key: a service on the same store refuses it within a second.",
-	"credits": "Credits gives credits to an owner.",
+	"credits": "Credits gives credits to an owner, or takes some that were given by mistake.",
 }
+
+// maxTopUp bounds what is given or taken at once, in credits.
+const maxTopUp = 1e15
 
 // runAdmin returns the function that runs the command key, keys, revoke or credits.
 func runAdmin(command string) func(context.Context, process, []string) error {
@@ -56,7 +59,7 @@ func parseAdmin(p process, command string, args []string) (adminConfig, error) {
 		fs.IntVar(&c.rate, "rate", 0, "requests a minute (default: the server's)")
 		fs.Int64Var(&c.credits, "credits", 0, "credits to give at once")
 	case "credits":
-		fs.Int64Var(&c.credits, "credits", 0, "credits to give")
+		fs.Int64Var(&c.credits, "credits", 0, "credits to give; below 0 to take them, down to a balance of 0")
 		fs.StringVar(&c.id, "id", "", "id of the top-up, which no other entry of any owner has; the same again gives nothing more (default: a new one, which is shown)")
 	case "revoke":
 		fs.StringVar(&c.id, "id", "", "the key's id")
@@ -74,8 +77,10 @@ func (c *adminConfig) checkFlags() error {
 		return usageError{errors.New("-owner is missing: want whose keys and credits")}
 	case c.command == "revoke" && c.id == "":
 		return usageError{errors.New("-id is missing: want the key's id, see the command keys")}
-	case c.credits < 0 || c.credits > 1e15 || c.command == "credits" && c.credits == 0:
-		return usageError{fmt.Errorf("-credits %d is not allowed: want 1 to 1000000000000000", c.credits)}
+	case c.command == "key" && (c.credits < 0 || c.credits > maxTopUp):
+		return usageError{fmt.Errorf("-credits %d is not allowed: want 1 to %d", c.credits, int64(maxTopUp))}
+	case c.command == "credits" && (c.credits < -maxTopUp || c.credits > maxTopUp || c.credits == 0):
+		return usageError{fmt.Errorf("-credits %d is not allowed: want 1 to %d, or below 0 to take as many", c.credits, int64(maxTopUp))}
 	}
 	return nil
 }
@@ -124,9 +129,13 @@ func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger b
 			return err
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPE\tCREATED\tVALID")
+		fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPE\tCREATED\tUSED\tVALID")
 		for _, k := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%t\n", k.ID, k.Name, k.Prefix, cmp.Or(k.Scope, apikey.ScopeWrite), k.CreatedAt.Format(time.RFC3339), k.Valid(time.Now()))
+			used := "never"
+			if !k.LastUsedAt.IsZero() {
+				used = k.LastUsedAt.Format(time.RFC3339)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%t\n", k.ID, k.Name, k.Prefix, cmp.Or(k.Scope, apikey.ScopeWrite), k.CreatedAt.Format(time.RFC3339), used, k.Valid(time.Now()))
 		}
 		return w.Flush()
 	case "revoke":
@@ -140,7 +149,9 @@ func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger b
 		}
 	case "credits":
 		id, err := topUp(ctx, ledger, c.owner, c.id, c.credits)
-		if err != nil {
+		if errors.Is(err, billing.ErrInsufficient) {
+			return fmt.Errorf("-credits %d is not allowed: want at most the credits that -owner %.40q has: %w", c.credits, c.owner, err)
+		} else if err != nil {
 			return err
 		}
 		text := ""
@@ -190,7 +201,7 @@ func topUp(ctx context.Context, l billing.Ledger, owner, id string, credits int6
 	id = cmp.Or(id, "topup_"+rand.Text())
 	err := l.Append(ctx, billing.Entry{ID: id, Owner: owner, Kind: billing.KindTopUp,
 		Amount: billing.Credits(credits) * billing.Credit, At: time.Now()})
-	if err != nil && !errors.Is(err, billing.ErrAmount) {
+	if err != nil && !errors.Is(err, billing.ErrAmount) && !errors.Is(err, billing.ErrInsufficient) {
 		err = fmt.Errorf("%w; to give them once, repeat with credits -owner %q -credits %d -id %q", err, owner, credits, id)
 	}
 	return id, err

@@ -45,7 +45,16 @@ func TestAdmin(t *testing.T) {
 			t.Errorf("%q, %v: want the id and 25 credits, also the second time", out, err)
 		}
 	}
-	if out, err = do("keys -owner acme"); err != nil || !strings.Contains(out, m[1]) || !strings.Contains(out, "true") || strings.Contains(out, m[2]) {
+	if out, err = do("credits -owner acme -credits -10 -id mistake"); err != nil || out != "id   mistake\nacme has 15 credits\n" {
+		t.Errorf("%q, %v: want 15 credits", out, err)
+	}
+	if _, err = do("credits -owner acme -credits -16"); status(err) != 1 || !strings.Contains(err.Error(), `-credits -16 is not allowed: want at most the credits that -owner "acme" has`) {
+		t.Errorf("more than there is: %v", err)
+	}
+	if _, err = do("credits -owner acme -credits -15"); err != nil {
+		t.Errorf("all there is: %v", err)
+	}
+	if out, err = do("keys -owner acme"); err != nil || !strings.Contains(out, " never ") || !strings.Contains(out, m[1]) || !strings.Contains(out, "true") || strings.Contains(out, m[2]) {
 		t.Errorf("%q, %v", out, err)
 	}
 	if _, err = do("revoke -owner other -id " + m[1]); err == nil || !strings.Contains(err.Error(), `-owner "other" has no key`) {
@@ -131,9 +140,12 @@ func TestCreditsAreGivenOnce(t *testing.T) {
 func TestParseAdmin(t *testing.T) {
 	for args, want := range map[string]string{
 		"key":              "-owner is missing",
-		"credits -owner a": "-credits 0 is not allowed",
-		"revoke -owner a":  "-id is missing",
-		"key -owner a -name b -credits 5 -rate 60": "",
+		"credits -owner a": "-credits 0 is not allowed: want 1 to 1000000000000000, or below 0 to take as many",
+		"credits -owner a -credits -1000000000000001": "-credits -1000000000000001 is not allowed",
+		"credits -owner a -credits -5":                "",
+		"key -owner a -credits -5":                    "-credits -5 is not allowed: want 1 to 1000000000000000",
+		"revoke -owner a":                             "-id is missing",
+		"key -owner a -name b -credits 5 -rate 60":    "",
 	} {
 		f := strings.Fields(args)
 		_, err := parseAdmin(process{env: noEnv, out: io.Discard}, f[0], f[1:])
