@@ -1,19 +1,27 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-const eraseAbout = `Erase forgets an owner. It takes the configuration of the service, for the names of its
+const eraseAbout = `Erase forgets an owner. It says what there is of the owner and asks for the name once more,
+unless -yes is given. It takes the configuration of the service, for the names of its
 sources. Stop the service first: one that runs goes on watching for the owner. While the file
 is in use, or servers run on the Redis, nothing is removed. Bytes of what was removed can
 stay in the store's files: end with "sqlite3 streams.db VACUUM", or with BGREWRITEAOF and
@@ -25,8 +33,10 @@ const eraseWait = 5 * time.Second
 // runErase is the command erase.
 func runErase(ctx context.Context, p process, args []string) error {
 	var owner string
+	var yes bool
 	fs := newFlags("erase", eraseAbout)
 	fs.StringVar(&owner, "owner", "", "who is to be forgotten")
+	fs.BoolVar(&yes, "yes", false, "do not ask")
 	fs.setting("platform", "", "what the service's -platform is, if it has one")
 	c, err := storeConfig(p, args, fs)
 	if err != nil {
@@ -47,6 +57,9 @@ func runErase(ctx context.Context, p process, args []string) error {
 	if err := checkStopped(ctx, store); err != nil {
 		return err
 	}
+	if err := confirm(ctx, store, owner, yes, os.Stdin, p.logs); err != nil {
+		return err
+	}
 	cfg := streamwatch.Config{Store: store}
 	for _, s := range c.Sources {
 		cfg.Sources = append(cfg.Sources, streamwatch.Source{Name: s.Name, Fetcher: nothing{}})
@@ -65,6 +78,40 @@ func runErase(ctx context.Context, p process, args []string) error {
 	out := json.NewEncoder(p.out)
 	out.SetIndent("", "  ")
 	return out.Encode(report)
+}
+
+// confirm returns an error if the store has nothing of an owner, or if it asks and in does not begin
+// with a line that is the owner's name.
+func confirm(ctx context.Context, store storage.Store, owner string, yes bool, in io.Reader, out io.Writer) error {
+	ports := store.Ports()
+	there, has := 0, ""
+	for _, kind := range []record.Kind{record.Monitor, record.Rule, record.Endpoint, record.APIKey} {
+		_, n, err := ports.Records.List(ctx, record.Query{Owner: owner, Kind: kind})
+		if err != nil {
+			return err
+		}
+		there, has = there+n, fmt.Sprintf("%s%ss: %d, ", has, kind, n)
+	}
+	entries, err := ports.Ledger.Entries(ctx, billing.EntryQuery{Owner: owner, PageSize: 1})
+	if err != nil {
+		return err
+	}
+	deliveries, err := ports.Log.Deliveries(ctx, deliver.LogQuery{Owner: owner, PageSize: 1})
+	if err != nil {
+		return err
+	}
+	if there+entries.Total+deliveries.Total == 0 {
+		return fmt.Errorf("-owner %.40q is not known: the store has nothing of it, and nothing was done", owner)
+	}
+	if yes {
+		return nil
+	}
+	fmt.Fprintf(out, "%s has %sentries in the ledger: %d, deliveries: %d.\nTo remove all of it for good, type the owner's name: ", owner, has, entries.Total, deliveries.Total)
+	line, _ := bufio.NewReader(io.LimitReader(in, 1024)).ReadString('\n')
+	if strings.TrimRight(line, "\r\n") != owner {
+		return fmt.Errorf("nothing was done: want %q typed, or -yes", owner)
+	}
+	return nil
 }
 
 // checkStopped returns an error if a node of a fleet still has a lease in the store.

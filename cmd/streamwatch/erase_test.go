@@ -47,14 +47,27 @@ func TestErase(t *testing.T) {
 		{Cursor: &detect.Cursor{Target: "masto/" + detect.AccountTarget("hidden")}}, {Cursor: &detect.Cursor{Target: detect.AccountTarget("barely")}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := do("erase -owner forgotten"); err == nil || !strings.Contains(err.Error(), "is in use") {
+	if _, err := do("erase -yes -owner forgotten"); err == nil || !strings.Contains(err.Error(), "is in use") {
 		t.Errorf("beside an open store: %v", err)
+	}
+	for typed, want := range map[string]string{"forgotten\n": "", "forgotten\r\n": "", "forgotten": "", "": "nothing was done", "y\n": "nothing was done", "forgotten \n": "nothing was done"} {
+		var asked bytes.Buffer
+		err := confirm(t.Context(), store, "forgotten", false, strings.NewReader(typed), &asked)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || !strings.Contains(asked.String(), "monitors: 1, rules: 0, endpoints: 0, keys: 1, entries in the ledger: 1") {
+			t.Errorf("%q: %v after %q, want %q", typed, err, &asked, want)
+		}
 	}
 	if err := store.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	config := written(t, "platform: bluesky\nsources:\n- {name: masto, kind: mastodon, url: https://m.example, token: '${NOT_SET}'}\n")
-	out, err := do("erase -owner forgotten", "-config", config)
+	if _, err := do("erase -yes -owner forgoten", "-config", config); err == nil || !strings.Contains(err.Error(), `-owner "forgoten" is not known`) {
+		t.Errorf("an unknown owner: %v", err)
+	}
+	if _, err := do("erase -owner forgotten", "-config", config); err == nil || !strings.Contains(err.Error(), "or -yes") {
+		t.Errorf("unasked: %v", err)
+	}
+	out, err := do("erase -yes -owner forgotten", "-config", config)
 	if err != nil {
 		t.Fatal(err)
 	}
