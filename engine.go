@@ -142,7 +142,8 @@ func (e *Engine) wire() (err error) {
 	if e.platforms, err = e.cfg.newDetectors(tc, deps, e.dispatcher.Enqueue, e.reportTrouble, e.fleet); err != nil {
 		return err
 	}
-	e.limits = &limits{quotas: e.cfg.Quotas, pricing: e.cfg.Pricing, open: e.open}
+	e.limits = &limits{pricing: e.cfg.Pricing, open: e.open}
+	e.limits.quotas.Store(&e.cfg.Quotas)
 	e.tell = func() { e.fleet.changed() }
 	if err = e.newManagers(&e.cfg, e.store, stored, e.limits); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
@@ -43,6 +44,19 @@ func (q *Quotas) check() error {
 	return nil
 }
 
+// SetQuotas replaces Config.Quotas, also while the engine runs, except MonitorAccounts. In a fleet
+// call it on every node.
+func (e *Engine) SetQuotas(q Quotas) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	e.limits.quotas.Store(&q)
+	if e.hub != nil && e.cfg.WebSocket.MaxPerOwner == 0 {
+		e.hub.SetMaxPerOwner(q.Connections)
+	}
+	return nil
+}
+
 // QuotaError reports that a creation would exceed one of Config.Quotas.
 type QuotaError struct {
 	Quota string // "monitors", "rules", "endpoints" or "accounts"
@@ -57,7 +71,7 @@ func (e *QuotaError) Error() string {
 
 // limits returns the limits of changes: the quotas, and the owner's credits.
 type limits struct {
-	quotas   Quotas
+	quotas   atomic.Pointer[Quotas]
 	pricing  billing.Pricing
 	meter    *billing.Meter        // nil without Config.Billing
 	open     func() error          // ErrNotRunning after Shutdown
@@ -76,14 +90,14 @@ func (l *limits) monitor(ctx context.Context, was *monitor.Monitor, is monitor.M
 	more := len(is.Accounts)
 	var paid billing.Credits
 	if was == nil {
-		list = l.quota(list, "monitors", l.quotas.Monitors, is.Owner, record.Monitor, record.Count, 1)
+		list = l.quota(list, "monitors", l.quotas.Load().Monitors, is.Owner, record.Monitor, record.Count, 1)
 	} else {
 		more -= len(was.Accounts)
 		if was.Status == monitor.Active {
 			paid = l.pricing.Monitor(len(was.Accounts)).PerDay
 		}
 	}
-	list = l.quota(list, "accounts", l.quotas.Accounts, is.Owner, record.Monitor, record.Size, more)
+	list = l.quota(list, "accounts", l.quotas.Load().Accounts, is.Owner, record.Monitor, record.Size, more)
 	list = l.endpoint(list, is.Owner, endpoint)
 	return l.credits(ctx, list, is.Owner, is.Status == monitor.Active, paid, l.pricing.Monitor(len(is.Accounts)).PerDay)
 }
@@ -102,7 +116,7 @@ func (l *limits) rule(ctx context.Context, was *rule.Rule, is rule.Rule, endpoin
 	}
 	var paid billing.Credits
 	if was == nil {
-		list = l.quota(list, "rules", l.quotas.Rules, is.Owner, record.Rule, record.Count, 1)
+		list = l.quota(list, "rules", l.quotas.Load().Rules, is.Owner, record.Rule, record.Count, 1)
 	} else if was.Status == rule.Active {
 		paid = l.price(*was).PerDay
 	}
@@ -122,7 +136,7 @@ func (l *limits) endpoint(list []control.Limit, owner string, made bool) []contr
 	if !made {
 		return list
 	}
-	return l.quota(list, "endpoints", l.quotas.Endpoints, owner, record.Endpoint, record.Count, 1)
+	return l.quota(list, "endpoints", l.quotas.Load().Endpoints, owner, record.Endpoint, record.Count, 1)
 }
 
 // quota adds a quota to the limits, if there is one and the change needs more of it.

@@ -66,6 +66,14 @@ func TestQuotasCountWhatIsThere(t *testing.T) {
 	if _, err := e.Monitors().Resume(ctx, "ann", c.ID); err != nil {
 		t.Errorf("a change beside a full quota: %v", err)
 	}
+	if err := e.SetQuotas(streamwatch.Quotas{Monitors: -1}); err == nil || !strings.Contains(err.Error(), "Quotas.Monitors -1 is not allowed") {
+		t.Errorf("a quota below 0: %v", err)
+	}
+	if err := e.SetQuotas(streamwatch.Quotas{Monitors: 2, Rules: 1, Endpoints: 1}); err != nil {
+		t.Fatal(err)
+	}
+	wantsQuota(t, try(monitor.CreateRequest{Name: "e", Usernames: []string{"nasa"}}),
+		streamwatch.QuotaError{Quota: "monitors", Limit: 2, Have: 3, Asked: 1})
 	r := rule.CreateRequest{Owner: "ann", Tag: "one", Query: "from:nasa", Interval: time.Minute}
 	createRule(t, e, r)
 	r.Tag = "two"

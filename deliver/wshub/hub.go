@@ -219,6 +219,13 @@ func (h *Hub) Revoke(keyID string) {
 	}
 }
 
+// SetMaxPerOwner replaces Options.MaxPerOwner, 0 for no bound. It closes no connection.
+func (h *Hub) SetMaxPerOwner(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.opts.MaxPerOwner = n
+}
+
 // Shutdown closes all connections with 1001 and refuses new ones. It returns when every
 // goroutine has ended, at most 2 s after ctx ends if Authenticate and Events obey their context.
 // If ctx ends first, Shutdown cuts the remaining connections and returns an error that wraps

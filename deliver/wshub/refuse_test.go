@@ -110,6 +110,9 @@ func TestAnOwnersConnectionsAreBounded(t *testing.T) {
 		synctest.Wait()
 		third := w.openAs("three", "")
 		third.wants("connected 0")
+		w.hub.SetMaxPerOwner(3)
+		w.openAs("four", "").wants("connected 0")
+		w.openAs("five", "").wantsRefusal(4003, "too many connections: the account has 3 of at most 3")
 		revoked.Store(true) // its key is watched, although it was refused before
 		third.wantsRefusal(4001, "key not valid any more")
 	})
