@@ -37,6 +37,7 @@ type config struct {
 	Operator      string        `yaml:"operator"`
 	ClientAddress string        `yaml:"client-address"`
 	Keyless       int           `yaml:"keyless"`
+	Connections   int           `yaml:"connections"`
 	Segment       string        `yaml:"segment"`
 	AllowPrivate  bool          `yaml:"allow-private"`
 	Interval      time.Duration `yaml:"interval"`
@@ -118,7 +119,7 @@ func (f flags) storeFlags() {
 // are in config.unset.
 func readConfig(p process, fs flags) (config, error) {
 	c := config{
-		Addr: "127.0.0.1:8080", DB: "streamwatch.db", Log: "text", Keyless: 10, Segment: "social",
+		Addr: "127.0.0.1:8080", DB: "streamwatch.db", Log: "text", Keyless: 10, Connections: 1000, Segment: "social",
 		Drain: 2 * time.Second, StopTime: 15 * time.Second, from: origins{},
 	}
 	r := reader{env: p.env, from: c.from}
@@ -136,6 +137,9 @@ func readConfig(p process, fs flags) (config, error) {
 		c.from[name] = from
 		into, _ := fieldOf(reflect.ValueOf(&c).Elem(), name)
 		r.set(into, name, text)
+	}
+	if c.ClientAddress != "" && c.from["connections"] == "" {
+		c.Connections = 0 // all are the proxy's
 	}
 	c.unset = r.unset
 	if err := errors.Join(r.errs...); err != nil {
@@ -206,6 +210,7 @@ func (c *config) check() error {
 		refuse(n < 0 || key == "websockets" && n > maxSockets, "limits."+key, "%d is not allowed: want 1 or more, websockets at most %d, or 0 for no bound", n, maxSockets)
 	}
 	refuse(c.Keyless < 1 || c.Keyless > maxSockets, "keyless", "%d is not allowed: want 1 to %d", c.Keyless, maxSockets)
+	refuse(c.Connections < 0 || c.Connections > maxConnections, "connections", "%d is not allowed: want 1 to %d, or 0 for no bound", c.Connections, maxConnections)
 	refuse(c.ClientAddress != "" && !headerName.MatchString(c.ClientAddress), "client-address", "%q is not allowed: want the name of a header, such as X-Forwarded-For", c.ClientAddress)
 	for i, o := range c.Origins {
 		err := enginehttp.CheckOrigin(o)
@@ -238,14 +243,21 @@ func (c *config) onRedis() bool {
 	return strings.HasPrefix(c.DB, "redis://") || strings.HasPrefix(c.DB, "rediss://")
 }
 
+const serveAbout = `Serve runs the service until it is told to stop, by an interrupt or SIGTERM; a second one ends
+it at once. SIGHUP has it read tls-cert, tls-key, limits and connections again.`
+
 // runServe is the command serve.
 func runServe(ctx context.Context, p process, args []string) error {
-	c, err := readServe(p, args, newFlags("serve", "Serve runs the service until it is told to stop, by an interrupt or SIGTERM."))
+	read := func() (config, error) {
+		c, err := readServe(p, args, newFlags("serve", serveAbout))
+		if err == nil && len(c.unset) > 0 {
+			err = usageError{c.unsetError()}
+		}
+		return c, err
+	}
+	c, err := read()
 	if err != nil {
 		return err
 	}
-	if err := c.unsetError(); err != nil {
-		return usageError{err}
-	}
-	return serve(ctx, c, p.out, p.logs)
+	return serve(ctx, c, read, p.out, p.logs)
 }

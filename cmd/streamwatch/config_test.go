@@ -131,6 +131,7 @@ var refusals = map[string]string{
 	"demo: true\ndrain: 2m":                                           ":2: drain 2m0s is not allowed: want 0s to 1m",
 	"demo: true\nstop-time: 0s":                                       ":2: stop-time 0s is not allowed",
 	"demo: true\nkeyless: 0":                                          ":2: keyless 0 is not allowed: want 1 to 1000000",
+	"demo: true\nconnections: -1":                                     ":2: connections -1 is not allowed: want 1 to 10000, or 0 for no bound",
 	"demo: true\norigins: [a]":                                        `:2: origins[0] is not allowed: enginehttp: origin "a" is not allowed: want a scheme`,
 	"demo: true\nclient-address: a b":                                 `:2: client-address "a b" is not allowed: want the name of a header`,
 	"demo: true\nlimits: {rules: -1}":                                 ":2: limits.rules -1 is not allowed: want 1 or more",

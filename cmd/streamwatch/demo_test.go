@@ -31,7 +31,12 @@ func serveDemo(t *testing.T, text string) *demo {
 	if !strings.Contains(text, "\naddr:") {
 		text += "\naddr: 127.0.0.1:0"
 	}
-	path := written(t, text)
+	return serveDemoFrom(t, written(t, text))
+}
+
+// serveDemoFrom runs one with a configuration file.
+func serveDemoFrom(t *testing.T, path string) *demo {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	d := &demo{client: &http.Client{Transport: &http.Transport{}}, stop: stop, ended: make(chan error, 1)}
 	t.Cleanup(d.client.CloseIdleConnections)

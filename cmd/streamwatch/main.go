@@ -41,6 +41,9 @@
 // command line has precedence over the environment, and the environment over the file. The manual
 // is docs/service.md.
 //
+// An interrupt or SIGTERM stops a command, a second one ends it at once. SIGHUP has serve read its
+// certificate and its limits again.
+//
 // The exit status is 0 for success, 78 (EX_CONFIG of sysexits.h) if the command line or the
 // configuration is not allowed, and 1 for every other failure. After a panic it is 2, as for every
 // Go program.
@@ -58,7 +61,14 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals) // a second one ends the program at once, as if none were awaited
+		stop()
+	}()
 	err := run(ctx, process{env: os.LookupEnv, out: os.Stdout, logs: os.Stderr}, os.Args[1:])
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {

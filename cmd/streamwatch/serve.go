@@ -10,8 +10,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,12 +36,16 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// maxConnections bounds the connections of clients, WebSocket included.
+// maxConnections bounds the connections of all clients, WebSocket included.
 const maxConnections = 10_000
 
-// serve runs the service until ctx ends. It then waits for the work under way.
-func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
+// serve runs the service until ctx ends. It then waits for the work under way. After a SIGHUP it calls
+// read for the configuration as it is now.
+func serve(ctx context.Context, c config, read func() (config, error), out, logs io.Writer) (err error) {
 	log := logger(c, logs)
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	listener, err := listen(c, "addr", c.Addr)
 	if err != nil {
 		return err
@@ -89,7 +97,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	if opsListener != nil {
 		server := enginehttp.NewServer(ops)
 		defer server.Close()
-		go func() { failed <- serveOn(server, opsListener, "", "") }()
+		go func() { failed <- serveOn(server, opsListener) }()
 		log.Info("serving operators", "address", "http://"+opsListener.Addr().String())
 	}
 	switch err := engine.Start(ctx); {
@@ -100,23 +108,39 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopEngine(engine, c.StopTime, log)) }()
+	keysEnd, endKeys := context.WithCancel(context.Background())
+	var keys sync.WaitGroup
+	keys.Go(func() { svc.keys.Run(keysEnd) })
+	defer keys.Wait()
+	defer endKeys()
 	server := enginehttp.NewServer(mux)
 	server.ErrorLog = connectionLog(log)
 	server.RegisterOnShutdown(console.Close) // Shutdown would wait for its live tails
-	go func() {
-		failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c.TLSCert, c.TLSKey)
-	}()
+	re := reloader{config: c, read: read, engine: engine, connections: newConnections(c.Connections, log), log: log}
+	if err := re.certify(c); err != nil {
+		return err
+	}
+	server.ConnState = re.connections.follow
+	if c.TLSCert != "" {
+		server.TLSConfig = &tls.Config{GetCertificate: re.certificate}
+	}
+	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections)) }()
 	log.Info("serving", "address", c.scheme()+"://"+listener.Addr().String(), "description", base+"/v1/openapi.json", "console", base+"/console/")
 
-	select {
-	case err = <-failed:
-	case <-ctx.Done():
-		log.Info("stopping")
-		probes.Drain()
-		select { // wait until load balancers have noticed and send no more clients
-		case err = <-failed:
-		case <-time.After(c.Drain):
+	for ctx.Err() == nil {
+		select {
+		case err := <-failed:
+			return errors.Join(err, stopServer(server, c.StopTime, log))
+		case <-hangups:
+			re.reload()
+		case <-ctx.Done():
 		}
+	}
+	log.Info("stopping: a second signal ends it at once")
+	probes.Drain()
+	select { // wait until load balancers have noticed and send no more clients
+	case err = <-failed:
+	case <-time.After(c.Drain):
 	}
 	return errors.Join(err, stopServer(server, c.StopTime, log))
 }
@@ -174,7 +198,7 @@ func newService(c config, store storage.Store, base string, log *slog.Logger) (s
 		return s, err
 	}
 	s.api, err = enginehttp.New(s.engine, enginehttp.Options{
-		Auth: s.keys, Keys: s.keys, Ledger: store.Ports().Ledger, Segment: c.Segment, CursorKey: c.CursorKey, Providers: providers, Origins: c.Origins, Logger: log,
+		Auth: s.keys, Keys: s.keys, Ledger: store.Ports().Ledger, Segment: c.Segment, CursorKey: c.CursorKey, Providers: providers, Origins: c.Origins, Address: c.address, Logger: log,
 	})
 	return s, err
 }
@@ -288,11 +312,11 @@ func reached(a net.Addr) string {
 	return a.String()
 }
 
-// serveOn serves HTTP, or HTTPS if there is a certificate. It returns nil after the server was shut
+// serveOn serves HTTP, or HTTPS if there is a TLSConfig. It returns nil after the server was shut
 // down.
-func serveOn(s *http.Server, l net.Listener, cert, key string) (err error) {
-	if cert != "" {
-		err = s.ServeTLS(l, cert, key)
+func serveOn(s *http.Server, l net.Listener) (err error) {
+	if s.TLSConfig != nil {
+		err = s.ServeTLS(l, "", "")
 	} else {
 		err = s.Serve(l)
 	}
