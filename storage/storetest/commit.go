@@ -235,16 +235,7 @@ func refusedBatchCases() []storeCase {
 				bad,
 				{Cursor: &detect.Cursor{Target: "t3", Since: t.start}, Events: newEvents(acme, "3")},
 			}
-			err := t.store.Ports().Journal.Commit(t.Context(), group)
-			var refused *detect.BatchError
-			if !errors.As(err, &refused) || refused.Batch != bad {
-				t.Fatalf("Commit has to answer with a *detect.BatchError that names the batch with %s, so that the others can go without it (the error is %v)", row.name, err)
-			}
-			t.refused(err, errField, "Commit has to give the error of Batch.Validate for a batch with %s", row.name)
-			expect(t, t.logged("acme"), "", "Commit stored the events of a batch although another batch of the same call failed: all or nothing")
-			expect(t, len(t.cursors("t1", "t2", "t3")), 0, "Commit stored a cursor although a batch of the same call failed: all or nothing")
-			expect(t, t.nextDue(), "none", "Commit made deliveries although another batch of the same call failed: all or nothing")
-			expect(t, t.balance("acme"), "10+0", "Commit made a charge although another batch of the same call failed: all or nothing")
+			t.refusedWhole(group, bad, "with "+row.name, "10+0")
 
 			group[0].Deliveries, group[0].Unpaid = nil, nil
 			t.commit(group[0], group[2])
@@ -254,5 +245,34 @@ func refusedBatchCases() []storeCase {
 			expect(t, t.balance("acme"), "9+0", "after a refused Commit the other batches' charges have to be made")
 		}})
 	}
+	for _, before := range []int{16, 1024} { // stores may write so many at a time
+		cases = append(cases, storeCase{name: fmt.Sprintf("a refused batch behind %d others fails them all", before), run: func(t *storeTest) {
+			t.topUp("acme", 2000)
+			group := make([]*detect.Batch, before+2)
+			for i := range group {
+				group[i] = &detect.Batch{
+					Cursor: &detect.Cursor{Target: fmt.Sprint("t", i+1), Since: t.start}, Events: []deliver.Event{newEvent(acme, fmt.Sprint(i), "log")},
+					DeliverBy: t.start, Charges: []billing.Entry{line(fmt.Sprint("c", i), -1)},
+				}
+			}
+			group[before].Events[0].Body = nil
+			t.refusedWhole(group, group[before], fmt.Sprintf("behind %d others", before), "2000+0")
+		}})
+	}
 	return cases
+}
+
+// refusedWhole fails the case unless Commit refuses the group for its batch bad and changes nothing.
+func (t *storeTest) refusedWhole(group []*detect.Batch, bad *detect.Batch, which, balance string) {
+	t.Helper()
+	err := t.store.Ports().Journal.Commit(t.Context(), group)
+	var refused *detect.BatchError
+	if !errors.As(err, &refused) || refused.Batch != bad {
+		t.Fatalf("Commit has to answer with a *detect.BatchError that names the batch %s, so that the others can go without it (the error is %v)", which, err)
+	}
+	t.refused(err, errField, "Commit has to give the error of Batch.Validate for a batch %s", which)
+	expect(t, t.logged("acme"), "", "Commit stored the events of a batch although another batch of the same call failed: all or nothing")
+	expect(t, len(t.cursors("t1", "t2", "t3")), 0, "Commit stored a cursor although a batch of the same call failed: all or nothing")
+	expect(t, t.nextDue(), "none", "Commit made deliveries although another batch of the same call failed: all or nothing")
+	expect(t, t.balance("acme"), balance, "Commit made a charge although another batch of the same call failed: all or nothing")
 }

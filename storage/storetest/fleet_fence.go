@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
@@ -46,16 +47,18 @@ func fenceCases() []storeCase {
 			n := t.join("a", longLease)
 			old := n.Fence
 			n.beat(wants(4))
-			bs := []*detect.Batch{
-				{Events: newEvents(acme, "1"), Cursor: &detect.Cursor{Target: "target"}, Fence: n.Fence},
-				{Events: newEvents(acme, "2"), Fence: old},
-				{Events: newEvents(acme, "3"), Fence: n.Fence},
+			for _, before := range []int{1, 16, 1024} { // stores may write so many at a time
+				bs := make([]*detect.Batch, before+2)
+				for i := range bs {
+					bs[i] = &detect.Batch{Events: newEvents(acme, fmt.Sprint(i)), Cursor: &detect.Cursor{Target: "target"}, Fence: n.Fence}
+				}
+				bs[before].Fence = old
+				t.refused(t.store.Ports().Journal.Commit(t.Context(), bs), fleet.ErrFenced, "Commit of which one batch has an old fence, behind %d others", before)
+				expect(t.storeTest, t.kept(), "events , cursor , balance 10+0, due 0", "a commit of which one batch has an old fence changed something")
+				bs[before].Fence = fleet.Fence{}
+				t.refused(t.store.Ports().Journal.Commit(t.Context(), bs), fleet.ErrShared, "Commit of which one batch has no fence while a term lives, behind %d others", before)
+				expect(t.storeTest, t.kept(), "events , cursor , balance 10+0, due 0", "a commit of which one batch has no fence changed something")
 			}
-			t.refused(t.store.Ports().Journal.Commit(t.Context(), bs), fleet.ErrFenced, "Commit of which one batch has an old fence")
-			expect(t.storeTest, t.kept(), "events , cursor , balance 10+0, due 0", "a commit of which one batch has an old fence changed something")
-			bs[1].Fence = fleet.Fence{}
-			t.refused(t.store.Ports().Journal.Commit(t.Context(), bs), fleet.ErrShared, "Commit of which one batch has no fence while a term lives")
-			expect(t.storeTest, t.kept(), "events , cursor , balance 10+0, due 0", "a commit of which one batch has no fence changed something")
 		}),
 		onFleet("a commit without a fence is stored while there is no term", func(t *fleetTest) {
 			t.ok(t.tryCommit(fleet.Fence{}, "1"), "Journal.Commit without a fence on a store that nobody has joined")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,16 @@ var plantedBugs = []struct {
 			return nil
 		}
 	}, "journal/an event without Body fails the whole commit", "Commit stored the events of a batch although another batch of the same call failed: all or nothing"},
+	{"commits 16 batches at a time", inChunksOf(16), "journal/a refused batch behind 16 others fails them all", "all or nothing"},
+	{"commits 1,024 batches at a time", inChunksOf(1024), "journal/a refused batch behind 1024 others fails them all", "all or nothing"},
+	{"looks at the fences of 1,024 batches", func(b *broken, s storage.Store) {
+		b.commit = func(ctx context.Context, batches []*detect.Batch) error {
+			for _, one := range batches[min(1024, len(batches)):] {
+				one.Fence = batches[0].Fence
+			}
+			return s.Ports().Journal.Commit(ctx, batches)
+		}
+	}, "fence/one batch with an old fence refuses the whole commit", "behind 1024 others"},
 	{"names no batch at fault", func(b *broken, s storage.Store) {
 		b.commit = func(ctx context.Context, batches []*detect.Batch) error {
 			err := s.Ports().Journal.Commit(ctx, batches)
@@ -177,7 +188,44 @@ var plantedBugs = []struct {
 			return s.Ports().Replays.Step(ctx, q)
 		}
 	}, "replays/a step is made once, whoever asks", "Step from one Cursor"},
+	{"takes a later Due from a second Start", func(b *broken, s storage.Store) {
+		var due time.Time
+		b.start = func(ctx context.Context, r deliver.Replay) error {
+			due = r.Due
+			return s.Ports().Replays.Start(ctx, r)
+		}
+		b.getReplay = func(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
+			r, err := s.Ports().Replays.Get(ctx, owner, endpointID)
+			if due.After(r.Due) {
+				r.Due = due
+			}
+			return r, err
+		}
+	}, "replays/Start takes the place of a replay that is done, not of one that runs", "before the first step"},
+	{"starts a replay that is done anew", func(b *broken, s storage.Store) {
+		b.start = func(ctx context.Context, r deliver.Replay) error {
+			if had, err := s.Ports().Replays.Get(ctx, r.Owner, r.EndpointID); err == nil && had.State == deliver.ReplayDone && had.ID == r.ID {
+				if err := s.Ports().Replays.Start(ctx, deliver.Replay{ID: "between", Owner: r.Owner, EndpointID: r.EndpointID, State: deliver.ReplayDone}); err != nil {
+					return err
+				}
+			}
+			return s.Ports().Replays.Start(ctx, r)
+		}
+	}, "replays/Start takes the place of a replay that is done, not of one that runs", "when the replay is done"},
 
+	{"adds up source by source", func(b *broken, s storage.Store) {
+		b.totals = func(ctx context.Context, sources ...billing.Source) (all []billing.Credits, err error) {
+			for _, src := range sources {
+				one, err := s.Ports().Ledger.Totals(ctx, src)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, one...)
+				runtime.Gosched()
+			}
+			return all, nil
+		}
+	}, "ledger/all totals of a call are of one moment", "was seen in part"},
 	{"goes below zero", func(b *broken, s storage.Store) {
 		b.reserve = func(ctx context.Context, r billing.Reservation) error {
 			err := s.Ports().Ledger.Reserve(ctx, r)
@@ -432,6 +480,20 @@ var plantedBugs = []struct {
 	}, "signals/a signal reaches all that receive", "did not arrive as it was sent"},
 }
 
+// inChunksOf is a store that commits n batches at a time.
+func inChunksOf(n int) func(*broken, storage.Store) {
+	return func(b *broken, s storage.Store) {
+		b.commit = func(ctx context.Context, batches []*detect.Batch) error {
+			for chunk := range slices.Chunk(batches, n) {
+				if err := s.Ports().Journal.Commit(ctx, chunk); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+}
+
 // Each planted bug is found by its case, which finds nothing without it.
 func TestPlantedBugs(t *testing.T) {
 	for _, row := range plantedBugs {
@@ -488,10 +550,13 @@ type broken struct {
 	reopen        func(context.Context, deliver.ReopenRequest) (int, error)
 	deliveries    func(context.Context, deliver.LogQuery) (deliver.LogPage, error)
 	delivery      func(ctx context.Context, owner, id string) (deliver.LogEntry, error)
+	start         func(context.Context, deliver.Replay) error
+	getReplay     func(ctx context.Context, owner, endpointID string) (deliver.Replay, error)
 	step          func(context.Context, deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error)
 	reserve       func(context.Context, billing.Reservation) error
 	release       func(ctx context.Context, id string) error
 	appendEntries func(context.Context, ...billing.Entry) error
+	totals        func(context.Context, ...billing.Source) ([]billing.Credits, error)
 	entries       func(context.Context, billing.EntryQuery) (billing.EntryPage, error)
 	beat          func(context.Context, fleet.Beat) (fleet.State, error)
 	send          func(context.Context, fleet.Signal) error
@@ -627,6 +692,20 @@ type brokenReplays struct {
 	b *broken
 }
 
+func (r brokenReplays) Start(ctx context.Context, q deliver.Replay) error {
+	if f := r.b.start; f != nil {
+		return f(ctx, q)
+	}
+	return r.Replays.Start(ctx, q)
+}
+
+func (r brokenReplays) Get(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
+	if f := r.b.getReplay; f != nil {
+		return f(ctx, owner, endpointID)
+	}
+	return r.Replays.Get(ctx, owner, endpointID)
+}
+
 func (r brokenReplays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
 	if f := r.b.step; f != nil {
 		return f(ctx, q)
@@ -658,6 +737,13 @@ func (r brokenLedger) Append(ctx context.Context, entries ...billing.Entry) erro
 		return f(ctx, entries...)
 	}
 	return r.Ledger.Append(ctx, entries...)
+}
+
+func (r brokenLedger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
+	if f := r.b.totals; f != nil {
+		return f(ctx, sources...)
+	}
+	return r.Ledger.Totals(ctx, sources...)
 }
 
 func (r brokenLedger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {

@@ -132,6 +132,7 @@ func totalCases() []storeCase {
 			wg.Wait()
 			l.total("-40 -1", ruleA, ruleB)
 		}),
+		{name: "all totals of a call are of one moment", run: wholeTotals},
 		on("sources made of several parts do not run into each other", 0, func(l *ledgerTest) {
 			var sources []billing.Source
 			want := ""

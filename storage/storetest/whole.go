@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -86,6 +87,28 @@ func wholeSettlements(t *storeTest) {
 		t.ok(err, "Log.Deliveries")
 		if p.Total%each != 0 {
 			t.Fatalf("a Settle was seen in part: %d deliveries are delivered, although each call settles %d", p.Total, each)
+		}
+	})
+}
+
+// wholeTotals reads the totals of many sources while each call adds 1 to each of them.
+func wholeTotals(t *storeTest) {
+	const calls, size = 30, 40
+	sources := make([]billing.Source, size)
+	for i := range sources {
+		sources[i] = billing.Source{Owner: "acme", Kind: billing.KindRule, ID: fmt.Sprint("r", i)}
+	}
+	beside(t, calls, func(ctx context.Context, call int) error {
+		var entries []billing.Entry
+		for _, src := range sources {
+			entries = append(entries, entryOf(src, fmt.Sprint(call, " ", src.ID), 1))
+		}
+		return t.store.Ports().Ledger.Append(ctx, entries...)
+	}, func() {
+		totals, err := t.store.Ports().Ledger.Totals(t.Context(), sources...)
+		t.ok(err, "Ledger.Totals")
+		if len(totals) != size || slices.Min(totals) != slices.Max(totals) {
+			t.Fatalf("an Append was seen in part: the totals of %d sources are %v, although each call adds 1 to each: all sums are as of one moment", size, totals)
 		}
 	})
 }
