@@ -142,7 +142,7 @@ func TestAccountsOfSources(t *testing.T) {
 			continue
 		}
 		var field *monitor.FieldError
-		if !errors.As(err, &field) || field.Field != "usernames" || !strings.Contains(err.Error(), c.want) || again == nil || again.Error() != err.Error() {
+		if !errors.As(err, &field) || field.Wire != "usernames" || !strings.Contains(err.Error(), c.want) || again == nil || again.Error() != err.Error() {
 			t.Errorf("account %s: error %v, Source says %v, want %q", c.account, err, again, c.want)
 		}
 	}
@@ -157,11 +157,11 @@ func TestRulesOfSources(t *testing.T) {
 		platform, want string // of the error, none for ""
 	}{
 		{streamwatch.Config{Sources: sources}, "beta", ""},
-		{streamwatch.Config{Sources: sources}, "gamma", `platform "gamma" is not allowed: want one of alpha, beta`},
-		{streamwatch.Config{Sources: sources}, "", `platform "" is not allowed: want one of alpha, beta`},
+		{streamwatch.Config{Sources: sources}, "gamma", `Platform "gamma" is not allowed: want one of alpha, beta`},
+		{streamwatch.Config{Sources: sources}, "", `Platform "" is not allowed: want one of alpha, beta`},
 		{streamwatch.Config{Sources: sources[:1]}, "", ""},
 		{streamwatch.Config{Fetcher: p, Sources: sources}, "", ""},
-		{streamwatch.Config{Fetcher: p}, "alpha", `platform "alpha" is not allowed: want no platform: there is only one`},
+		{streamwatch.Config{Fetcher: p}, "alpha", `Platform "alpha" is not allowed: want no platform: there is only one`},
 	} {
 		e := newEngine(t, c.cfg)
 		r, err := e.Rules().Create(t.Context(), rule.CreateRequest{Tag: "r", Query: "moon", Interval: time.Minute, Platform: c.platform})

@@ -88,7 +88,7 @@ func TestIssueChecksTheFields(t *testing.T) {
 		r := apikey.IssueRequest{Owner: "acme", Name: "n"}
 		row.refused(&r)
 		var f *apikey.FieldError
-		if k, err := o.Issue(t.Context(), r); !errors.As(err, &f) || f.Field != row.field || k != (apikey.Issued{}) {
+		if k, err := o.Issue(t.Context(), r); !errors.As(err, &f) || f.Wire != row.field || k != (apikey.Issued{}) {
 			t.Errorf("%+v: error %v, want one of the field %s", r, err, row.field)
 		}
 		if row.allowed == nil {

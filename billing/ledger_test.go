@@ -27,7 +27,7 @@ func TestValidate(t *testing.T) {
 			var field *billing.FieldError
 			switch {
 			case row.field != "":
-				if !errors.As(err, &field) || field.Package != "billing" || field.Field != row.field {
+				if !errors.As(err, &field) || field.Package != "billing" || field.Wire != row.field {
 					t.Errorf("Validate = %v, want a FieldError of %s", err, row.field)
 				}
 			case !errors.Is(err, row.err):

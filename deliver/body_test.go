@@ -212,8 +212,8 @@ func TestParseBodyRefuses(t *testing.T) {
 				t.Error("no error")
 			case errors.As(err, &fe) != (tc.field != ""):
 				t.Errorf("error %v, want one about %q", err, tc.field)
-			case fe != nil && fe.Field != tc.field:
-				t.Errorf("error about %s, want %s: %v", fe.Field, tc.field, err)
+			case fe != nil && fe.Wire != tc.field:
+				t.Errorf("error about %s, want %s: %v", fe.Wire, tc.field, err)
 			}
 		})
 	}

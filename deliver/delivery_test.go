@@ -34,7 +34,7 @@ func TestSettlementValidate(t *testing.T) {
 				return
 			}
 			var field *deliver.FieldError
-			if !errors.As(err, &field) || field.Field != row.field {
+			if !errors.As(err, &field) || field.Wire != row.field {
 				t.Errorf("Validate = %v, want a FieldError of %s", err, row.field)
 			}
 		})

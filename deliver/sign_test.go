@@ -161,7 +161,7 @@ func TestCheckSecret(t *testing.T) {
 				t.Fatalf("error %v, want ok %v", err, tc.ok)
 			}
 			var fe *deliver.FieldError
-			if !tc.ok && (!errors.As(err, &fe) || fe.Field != "webhook_secret" || fe.Value != "***") {
+			if !tc.ok && (!errors.As(err, &fe) || fe.Wire != "webhook_secret" || fe.Value != "***") {
 				t.Errorf("error %#v, want a FieldError of webhook_secret with the value ***", err)
 			}
 			if !tc.ok && strings.Contains(err.Error(), "canary") {

@@ -40,7 +40,7 @@ func TestBatchValidate(t *testing.T) {
 			}
 			var refused *detect.BatchError
 			var field *deliver.FieldError
-			if !errors.As(err, &refused) || refused.Batch != b || !errors.As(err, &field) || field.Field != row.field {
+			if !errors.As(err, &refused) || refused.Batch != b || !errors.As(err, &field) || field.Wire != row.field {
 				t.Errorf("Validate = %v, want a BatchError of the batch and a FieldError of %s", err, row.field)
 			}
 		})

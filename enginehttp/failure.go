@@ -63,7 +63,7 @@ func failureOf(err error) *failure {
 	case errors.As(err, &s):
 		err = refused("query", s.Query, "a query of the language: "+strings.TrimPrefix(s.Error(), "rule: "))
 	case errors.As(err, &field):
-		err = refused(field.Field, field.Value, field.Allowed)
+		err = refused(field.Wire, field.Value, field.Allowed)
 	case errors.As(err, &quota):
 		err = &failure{status: http.StatusUnprocessableEntity, text: strings.TrimPrefix(quota.Error(), "streamwatch: ")}
 	case errors.Is(err, streamwatch.ErrErasing):

@@ -205,11 +205,11 @@ func webhookError(err error) error {
 	var f *deliver.FieldError
 	if errors.As(err, &f) {
 		renamed := *f
-		switch f.Field {
+		switch f.Wire {
 		case "webhook_url":
-			renamed.Field = "url"
+			renamed.Wire = "url"
 		case "webhook_secret":
-			renamed.Field = "secret"
+			renamed.Wire = "secret"
 		}
 		return &renamed
 	}

@@ -46,7 +46,7 @@ type webhooks struct{}
 
 func (webhooks) Check(url string, _ secret.Value) error {
 	if !strings.HasPrefix(url, "https://") {
-		return &monitor.FieldError{Field: "webhook_url", Value: url, Allowed: "https"}
+		return &monitor.FieldError{Wire: "webhook_url", Value: url, Allowed: "https"}
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func TestRefusedFields(t *testing.T) {
 	} {
 		check := func(what string, err error) {
 			var fe *monitor.FieldError
-			if !errors.As(err, &fe) || fe.Field != tt.field || fe.Allowed == "" || strings.Contains(err.Error(), "0123456789") || len(err.Error()) > 400 {
+			if !errors.As(err, &fe) || fe.Wire != tt.field || fe.Allowed == "" || strings.Contains(err.Error(), "0123456789") || len(err.Error()) > 400 {
 				t.Errorf("%s: error %v, want a short one about %s that says what is allowed", what, err, tt.field)
 			}
 		}

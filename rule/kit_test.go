@@ -50,7 +50,7 @@ type webhooks struct{}
 
 func (webhooks) Check(url string, _ secret.Value) error {
 	if !strings.HasPrefix(url, "https://") {
-		return &rule.FieldError{Field: "webhook_url", Value: url, Allowed: "https"}
+		return &rule.FieldError{Wire: "webhook_url", Value: url, Allowed: "https"}
 	}
 	return nil
 }

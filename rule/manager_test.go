@@ -72,7 +72,7 @@ func TestCreateValidates(t *testing.T) {
 			t.Errorf("%+v: %v", q, err)
 		case tt.field == "":
 			d.same(t, c.Rule)
-		case !errors.As(err, &fe) || fe.Field != tt.field || fe.Allowed == "" || strings.Contains(err.Error(), "0123456789"):
+		case !errors.As(err, &fe) || fe.Wire != tt.field || fe.Allowed == "" || strings.Contains(err.Error(), "0123456789"):
 			t.Errorf("%+v: error %v, want one about %s that says what is allowed", q, err, tt.field)
 		}
 		var se *query.SyntaxError
@@ -121,7 +121,7 @@ func TestUpdate(t *testing.T) {
 				u, err := d.Update(t.Context(), "acme", want.ID, tt.q)
 				if tt.field != "" {
 					var fe *rule.FieldError
-					if !errors.As(err, &fe) || fe.Field != tt.field {
+					if !errors.As(err, &fe) || fe.Wire != tt.field {
 						t.Errorf("error %v, want one about %s", err, tt.field)
 					}
 					d.same(t, want)
@@ -226,7 +226,7 @@ func TestList(t *testing.T) {
 		p, err := d.Page(t.Context(), tt.q)
 		var fe *rule.FieldError
 		if tt.field != "" {
-			if !errors.As(err, &fe) || fe.Field != tt.field {
+			if !errors.As(err, &fe) || fe.Wire != tt.field {
 				t.Errorf("%+v: %v, want an error about %s", tt.q, err, tt.field)
 			}
 			continue

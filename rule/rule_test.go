@@ -38,7 +38,7 @@ func TestValidate(t *testing.T) {
 		switch {
 		case row.field == "" && err != nil:
 			t.Errorf("%+v: %v", r, err)
-		case row.field != "" && (!errors.As(err, &fe) || fe.Field != row.field || fe.Allowed == ""):
+		case row.field != "" && (!errors.As(err, &fe) || fe.Wire != row.field || fe.Allowed == ""):
 			t.Errorf("%+v: error %v, want one about %s", r, err, row.field)
 		}
 	}

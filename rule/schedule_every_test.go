@@ -68,7 +68,7 @@ func TestScheduleKeepsToMinInterval(t *testing.T) {
 		m := managerOf(row.least)
 		check := func(what string, err error) {
 			var fe *rule.FieldError
-			refused := errors.As(err, &fe) && fe.Field == "schedule" && strings.Contains(fe.Allowed, fmt.Sprint(row.least.Seconds())+" s")
+			refused := errors.As(err, &fe) && fe.Wire == "schedule" && strings.Contains(fe.Allowed, fmt.Sprint(row.least.Seconds())+" s")
 			if row.ok != (err == nil) || refused == row.ok {
 				t.Errorf("at least %s, %s with %q: error %v", row.least, what, row.schedule, err)
 			}

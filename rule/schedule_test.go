@@ -34,7 +34,7 @@ func TestSchedule(t *testing.T) {
 		s, err := rule.ParseSchedule(row.expr)
 		var fe *rule.FieldError
 		if row.next == "" {
-			if !errors.As(err, &fe) || fe.Field != "schedule" {
+			if !errors.As(err, &fe) || fe.Wire != "schedule" {
 				t.Errorf("%q: error %v, want one about the schedule", row.expr, err)
 			}
 			continue

@@ -181,8 +181,8 @@ func (c *adminConfig) try(ctx context.Context) error {
 	}
 	var field *apikey.FieldError
 	if errors.As(err, &field) {
-		name := map[string]string{"rate_per_minute": "rate"}[field.Field]
-		return usageError{fmt.Errorf("-%s %.40q is not allowed: want %s", cmp.Or(name, field.Field), field.Value, field.Allowed)}
+		name := map[string]string{"rate_per_minute": "rate"}[field.Wire]
+		return usageError{fmt.Errorf("-%s %.40q is not allowed: want %s", cmp.Or(name, field.Wire), field.Value, field.Allowed)}
 	}
 	return err
 }

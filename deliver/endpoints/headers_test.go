@@ -80,7 +80,7 @@ func TestEndpointHeaders(t *testing.T) {
 				return
 			}
 			var fe *deliver.FieldError
-			if !errors.As(err, &fe) || fe.Field != "headers" || fe.Allowed == "" {
+			if !errors.As(err, &fe) || fe.Wire != "headers" || fe.Allowed == "" {
 				t.Fatalf("error %v, want a FieldError of headers", err)
 			}
 			if strings.Contains(err.Error(), "canary") || strings.ContainsAny(err.Error(), "\r\n\x00\x1b") {
@@ -112,7 +112,7 @@ func TestEndpointHeadersReserved(t *testing.T) {
 		for _, spelled := range []string{name, strings.ToUpper(name), strings.ToLower(name), textproto.CanonicalMIMEHeaderKey(name)} {
 			_, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "https://h.example.com/", Headers: []deliver.Header{{Name: spelled, Value: "v"}}})
 			var fe *deliver.FieldError
-			if !errors.As(err, &fe) || fe.Field != "headers" || fe.Value != spelled || !strings.Contains(fe.Allowed, "reserved") {
+			if !errors.As(err, &fe) || fe.Wire != "headers" || fe.Value != spelled || !strings.Contains(fe.Allowed, "reserved") {
 				t.Errorf("%s: %v", spelled, err)
 			}
 		}

@@ -80,7 +80,7 @@ func TestManagerRefuses(t *testing.T) {
 	} {
 		_, err := m.Create(t.Context(), row.n)
 		var fe *deliver.FieldError
-		if !errors.As(err, &fe) || fe.Field != row.field || fe.Allowed == "" || strings.Contains(err.Error(), "tooshort") {
+		if !errors.As(err, &fe) || fe.Wire != row.field || fe.Allowed == "" || strings.Contains(err.Error(), "tooshort") {
 			t.Errorf("%s: error %v, want one about %s", name, err, row.field)
 		}
 	}
@@ -168,7 +168,7 @@ func TestManagerUpdateIsAllOrNothing(t *testing.T) {
 		spoil(&u)
 		_, err := m.Update(t.Context(), "o", e.ID, u)
 		var fe *deliver.FieldError
-		if !errors.As(err, &fe) || fe.Field != field {
+		if !errors.As(err, &fe) || fe.Wire != field {
 			t.Errorf("%s: error %v", field, err)
 		}
 		if after, _ := b.stored().Get(t.Context(), "o", e.ID); !sameEndpoint(after, before) {
@@ -206,7 +206,7 @@ func TestManagerLimits(t *testing.T) {
 		switch {
 		case row.field == "" && (err != nil || e.Limits != row.limits):
 			t.Errorf("%+v: %+v, %v", row.limits, e.Limits, err)
-		case row.field != "" && (!errors.As(err, &fe) || fe.Field != row.field || fe.Allowed == ""):
+		case row.field != "" && (!errors.As(err, &fe) || fe.Wire != row.field || fe.Allowed == ""):
 			t.Errorf("%+v: error %v, want one about %s", row.limits, err, row.field)
 		}
 	}
@@ -254,7 +254,7 @@ func TestManagerDisablesAndEnables(t *testing.T) {
 	}
 	for _, reason := range []string{"", strings.Repeat("é", 201), "a\nb", "\xff"} {
 		var fe *deliver.FieldError
-		if _, err := m.Disable(t.Context(), "o", e.ID, reason); !errors.As(err, &fe) || fe.Field != "status_reason" {
+		if _, err := m.Disable(t.Context(), "o", e.ID, reason); !errors.As(err, &fe) || fe.Wire != "status_reason" {
 			t.Errorf("reason %.10q: %v", reason, err)
 		}
 	}
@@ -374,7 +374,7 @@ func TestManagerLimitsAreExact(t *testing.T) {
 func isField(name string) func(error) bool {
 	return func(err error) bool {
 		var fe *deliver.FieldError
-		return errors.As(err, &fe) && fe.Field == name
+		return errors.As(err, &fe) && fe.Wire == name
 	}
 }
 

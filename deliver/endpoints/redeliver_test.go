@@ -230,7 +230,7 @@ func TestRecoverAfterDisabling(t *testing.T) {
 		}
 		pass(time.Hour)
 		var field *deliver.FieldError
-		if _, err := m.Recover(t.Context(), "o", "a", time.Time{}); !errors.As(err, &field) || field.Field != "status" {
+		if _, err := m.Recover(t.Context(), "o", "a", time.Time{}); !errors.As(err, &field) || field.Wire != "status" {
 			t.Errorf("disabled: %v", err)
 		}
 		if len(b.all()) != 0 {

@@ -233,7 +233,7 @@ func TestReplayRefuses(t *testing.T) {
 		if _, err := m.Disable(t.Context(), "o", "a", "for now"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.Replay(t.Context(), "o", "a", now, time.Time{}); !errors.As(err, &field) || field.Field != "status" {
+		if _, err := m.Replay(t.Context(), "o", "a", now, time.Time{}); !errors.As(err, &field) || field.Wire != "status" {
 			t.Errorf("a disabled endpoint: %v, want a *FieldError of status", err)
 		}
 	})

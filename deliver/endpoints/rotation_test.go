@@ -172,7 +172,7 @@ func TestRotationRefuses(t *testing.T) {
 		{"a secret of 23 characters", "webhook_secret", endpoints.Update{Secret: ptr(deliver.Secret("canary-canary-canary-ca"))}},
 	} {
 		var fe *deliver.FieldError
-		if _, err := r.m.Update(t.Context(), "o", r.id, row.update); !errors.As(err, &fe) || fe.Field != row.field || strings.Contains(err.Error(), "canary") {
+		if _, err := r.m.Update(t.Context(), "o", r.id, row.update); !errors.As(err, &fe) || fe.Wire != row.field || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", row.name, err)
 		}
 	}

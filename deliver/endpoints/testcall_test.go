@@ -132,7 +132,7 @@ func TestTestCallWithoutASender(t *testing.T) {
 		t.Fatal(err)
 	}
 	var fe *deliver.FieldError
-	if _, err := m.Test(t.Context(), "o", "e"); !errors.As(err, &fe) || fe.Field != "webhook_url" || strings.Contains(err.Error(), "pw") {
+	if _, err := m.Test(t.Context(), "o", "e"); !errors.As(err, &fe) || fe.Wire != "webhook_url" || strings.Contains(err.Error(), "pw") {
 		t.Errorf("%v", err)
 	}
 }

@@ -212,11 +212,11 @@ func TestVerifierBodies(t *testing.T) {
 	v := verifier(t, receive.Config{MaxBody: 1000})
 	var fe *deliver.FieldError
 	long := withText(strings.Repeat("x", 1000))
-	if _, err := v.Verify(signed(long, secret).Get, long); !errors.As(err, &fe) || fe.Field != "body" {
+	if _, err := v.Verify(signed(long, secret).Get, long); !errors.As(err, &fe) || fe.Wire != "body" {
 		t.Errorf("a body too long: %v", err)
 	}
 	other := []byte(`{"event":"tweet.deleted"}`)
-	if _, err := v.Verify(signed(other, secret).Get, other); !errors.As(err, &fe) || fe.Field != "event" {
+	if _, err := v.Verify(signed(other, secret).Get, other); !errors.As(err, &fe) || fe.Wire != "event" {
 		t.Errorf("another event: %v", err)
 	}
 	v = verifier(t, receive.Config{RequireTimestamp: true})

@@ -22,10 +22,11 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
 	{"secret", "latency", "fleet", "record", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/planted", "internal/heard", "internal/testsize", "internal/arch"},
-	{"internal/netguard", "internal/control", "internal/node", "deliver/internal/signature"},
-	{"fetcher", "billing", "monitor", "apikey"},
+	{"internal/netguard", "internal/node", "deliver/internal/signature"},
+	{"fetcher", "billing"},
 	{"rule/query", "deliver"},
-	{"rule"},
+	{"internal/control"},
+	{"monitor", "apikey", "rule"},
 	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub", "deliver/internal/delivertest"},
 	{"deliver/endpoints"},
 	{"internal/seen", "internal/due", "internal/lateness"},

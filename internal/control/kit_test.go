@@ -349,7 +349,7 @@ func goRun(t *testing.T, run func(context.Context) error) (stop func()) {
 func field(err error) string {
 	var fe *invalid.FieldError
 	if errors.As(err, &fe) {
-		return fe.Field
+		return fe.Wire
 	}
 	return ""
 }

@@ -9,8 +9,12 @@ import (
 
 func TestFieldError(t *testing.T) {
 	for want, err := range map[string]error{
-		`rule: tag "" is not allowed: want 1 to 100 characters`: invalid.Field("rule", "tag", "", "1 to 100 characters"),
-		`page "-1" is not allowed: want at least 1`:             &invalid.FieldError{Field: "page", Value: "-1", Allowed: "at least 1"},
+		`rule: Tag "" is not allowed: want 1 to 100 characters`:                  invalid.Field("rule", "tag", "", "1 to 100 characters"),
+		`monitor: WebhookURL "x" is not allowed: want an https URL`:              invalid.Field("monitor", "webhook_url", "x", "an https URL"),
+		`monitor: PollInterval "9" is not allowed: want at most 8`:               invalid.Field("monitor", "poll_interval_seconds", "9", "at most 8"),
+		`deliver: Limits.InFlight "-1" is not allowed: want 1 to 1024`:           invalid.Field("deliver", "max_in_flight", "-1", "1 to 1024"),
+		`detect: Cursor.Target "" is not allowed: want the target of the cursor`: invalid.Field("detect", "Cursor.Target", "", "the target of the cursor"),
+		`page "-1" is not allowed: want at least 1`:                              &invalid.FieldError{Field: "page", Wire: "page", Value: "-1", Allowed: "at least 1"},
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("Error() = %s, want %s", got, want)

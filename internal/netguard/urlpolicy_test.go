@@ -125,7 +125,7 @@ func TestCheckURL(t *testing.T) {
 					t.Errorf("CheckURL(%q, %v) = %v, want ok %v", tc.url, allowPrivate, err, want)
 				}
 				var fe *invalid.FieldError
-				if err != nil && (!errors.As(err, &fe) || fe.Field != "webhook_url" || fe.Allowed == "") {
+				if err != nil && (!errors.As(err, &fe) || fe.Wire != "webhook_url" || fe.Allowed == "") {
 					t.Errorf("error %#v, want a FieldError of webhook_url", err)
 				}
 			}

@@ -93,7 +93,7 @@ func cursorCases() []storeCase {
 			for _, bad := range []string{"nonsense", " ", "-", strings.Repeat("x", 1000)} {
 				_, _, _, err := deliveryTurner(t, deliver.LogQuery{}).page(1, bad)
 				var field *deliver.FieldError
-				if !errors.As(err, &field) || field.Field != "cursor" {
+				if !errors.As(err, &field) || field.Wire != "cursor" {
 					t.Errorf("Deliveries with the cursor %.20q gave the error %v, want a *deliver.FieldError of the cursor", bad, err)
 				}
 				_, _, _, err = entryTurner(t, billing.EntryQuery{}).page(1, bad)
