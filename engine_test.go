@@ -26,6 +26,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/heard"
 	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -335,6 +336,36 @@ func TestQuestionsDuringShutdown(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A Logger is told of start and stop, and of what is made and deleted.
+func TestLogger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var book heard.Output
+		e := newEngine(t, streamwatch.Config{Fetcher: platformOf("nasa"), Logger: slog.New(slog.NewTextHandler(&book, nil))})
+		stop := startEngine(t, e)
+		m := create(t, e, monitor.CreateRequest{Owner: owner, Name: "space", Usernames: []string{"nasa"}, WebhookURL: "https://h.example.com/"})
+		r := createRule(t, e, rule.CreateRequest{Owner: owner, Tag: "moon", Query: "moon from:nasa", Interval: time.Minute})
+		ep, err := e.Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: deliver.Source{Kind: deliver.SourceRule, ID: r.ID, Owner: owner}, URL: "https://h.example.com/"})
+		ok(t, err)
+		ok(t, e.Endpoints().Delete(t.Context(), owner, ep.ID))
+		ok(t, e.Rules().Delete(t.Context(), owner, r.ID))
+		ok(t, e.Monitors().Delete(t.Context(), owner, m.ID))
+		stop()
+		said := book.String()
+		for _, want := range []string{`msg="engine started"`, `msg="monitor created" id=` + m.ID + ` owner=acme name=space`, `msg="rule created" id=` + r.ID,
+			`msg="endpoint created" id=` + ep.ID, `msg="endpoint deleted" id=` + ep.ID, `msg="rule deleted" id=` + r.ID, `msg="monitor deleted" id=` + m.ID,
+			`msg="engine stops"`, `msg="engine stopped"`} {
+			_, rest, found := strings.Cut(said, want)
+			if !found {
+				t.Fatalf("the log has no %s, in this order, of %s", want, book.String())
+			}
+			said = rest
+		}
+		if strings.Contains(book.String(), "whsec_") {
+			t.Error("the log has a secret")
+		}
+	})
 }
 
 // Shutdown waits for a Start under way no longer than its context allows.

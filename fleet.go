@@ -222,7 +222,7 @@ type membership struct {
 	lanes   atomic.Pointer[fleet.Set] // the dispatcher sends to the endpoints of these parts
 	name    string
 	lease   time.Duration
-	own     func() time.Time // this node's clock
+	own     func() time.Time       // this node's clock
 	missed  time.Duration          // how long no node has polled the parts being taken; used by the node's goroutine only
 	epoch   atomic.Pointer[uint64] // the last one
 	drained chan struct{}          // closed when the detectors have ended

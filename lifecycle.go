@@ -129,6 +129,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	run("rules", nil, e.rules.Run)
 	run("records", nil, e.follower.Run)
 	run("endpoints", nil, e.watchEndpoints)
+	e.cfg.Logger.Info("engine started", "sources", e.cfg.sourceNames(), "fleet", e.fleet != nil)
 	return nil
 }
 
@@ -168,6 +169,9 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		return ErrNotRunning
 	}
 	e.life.state.Store(int32(ended))
+	began := time.Now()
+	e.cfg.Logger.Info("engine stops")
+	defer func() { e.cfg.Logger.Info("engine stopped", "after", time.Since(began).Round(time.Millisecond)) }()
 	for i, p := range e.life.stages {
 		share, cancel := shareOf(ctx, len(e.life.stages)-i)
 		p.stop()

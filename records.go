@@ -47,7 +47,7 @@ func (r *records) newManagers(c *Config, store storage.Store, stored *endpoints.
 	l.runnable = r.searches.runnable
 	r.endpoints, err = endpoints.New(endpoints.Config{
 		Store: stored, Dispatcher: r.dispatcher, Log: store.Ports().Log, AllowPrivate: c.Webhook.AllowPrivate, AllowNets: c.Webhook.AllowNets,
-		Moved: r.moved, Limits: l.newEndpoint, Applied: r.applied, Now: r.now,
+		Moved: r.moved, Limits: l.newEndpoint, Applied: r.applied, Logger: c.Logger, Now: r.now,
 	})
 	if err != nil {
 		return err

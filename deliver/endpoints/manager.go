@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -52,6 +53,8 @@ type Config struct {
 	Applied func(ctx context.Context, owner string, k record.Key) error
 	// MaxPerSource bounds the endpoints of one monitor or rule. Defaults to 100.
 	MaxPerSource int
+	// Logger gets a line for each endpoint that is created or deleted. Defaults to none.
+	Logger *slog.Logger
 	// Now returns the time for timestamps. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -94,6 +97,9 @@ func New(cfg Config) (*Manager, error) {
 		cfg.Applied = func(ctx context.Context, owner string, k record.Key) error {
 			return cfg.Dispatcher.Follow(ctx, owner, k.ID)
 		}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -172,6 +178,7 @@ func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, 
 		return deliver.Endpoint{}, err
 	}
 	e.Version = 1
+	m.cfg.Logger.Info("endpoint created", "id", e.ID, "owner", e.Source.Owner, "source", e.Source.ID)
 	if !n.From.IsZero() {
 		if _, err := m.Replay(ctx, n.Source.Owner, e.ID, n.From, time.Time{}); err != nil {
 			return m.shown(e, true), fmt.Errorf("endpoints: the endpoint is created, and its replay begins at the next start: %w", err)
@@ -377,6 +384,7 @@ func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version i
 		}
 		err = m.apply(ctx, c, nil)
 		if err == nil {
+			m.cfg.Logger.Info("endpoint deleted", "id", id, "owner", owner)
 			return m.applied(ctx, owner, id)
 		}
 		if !errors.Is(err, deliver.ErrEndpointConflict) || tries == changeTries {

@@ -57,6 +57,7 @@ func (m *Manager[R, P]) Create(ctx context.Context, r R, w Webhook) (R, secret.V
 		return none, "", err
 	}
 	*h.Version = 1
+	m.cfg.Logger.Info(string(m.kind.Kind)+" created", "id", *h.ID, "owner", *h.Owner, "name", source.Name)
 	if feed != 0 { // Follow need not read the record
 		n := feed - uint64(len(c.Put)-1)
 		m.created.Store(n, r)

@@ -191,6 +191,7 @@ func (m *Manager[R, P]) Delete(ctx context.Context, owner, id string, version in
 	if _, err := m.apply(ctx, c, nil); err != nil {
 		return err
 	}
+	m.cfg.Logger.Info(string(m.kind.Kind)+" deleted", "id", id, "owner", owner)
 	return m.applied(ctx, owner, id)
 }
 
