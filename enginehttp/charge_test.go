@@ -213,9 +213,13 @@ func TestFreeEndpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.handler = h
-	for _, path := range []string{"/v1/account/me", monitors, social + "/stream/billing-logs"} {
-		if a := w.do(mine, "GET", path, ""); a.status != 200 || a.header.Get("X-Credits-Used") != "" {
+	for _, path := range []string{"/v1/account/me", monitors, social + "/stream/filter-rules", social + "/stream/billing-logs"} {
+		a := w.do(mine, "GET", path, "")
+		if a.status != 200 || a.header.Get("X-Credits-Used") != "" {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+		if path != "/v1/account/me" && (strings.Contains(a.body, "credits") || strings.Contains(a.body, "pricing_tier")) {
+			t.Errorf("%s shows prices, though nothing is charged: %s", path, a.body)
 		}
 	}
 }

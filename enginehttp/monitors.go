@@ -27,7 +27,6 @@ func (h *Handler) monitorAPI() sourceAPI[monitor.Monitor] {
 }
 
 func (h *Handler) appendMonitor(b []byte, m *monitor.Monitor, generated secret.Value, _ credits) []byte {
-	price := h.engine.Price(*m)
 	b = fetcher.AppendString(append(b, `{"id":`...), m.ID)
 	b = fetcher.AppendString(append(b, `,"name":`...), m.Name)
 	b = append(b, `,"usernames":[`...)
@@ -44,10 +43,13 @@ func (h *Handler) appendMonitor(b []byte, m *monitor.Monitor, generated secret.V
 		b = fetcher.AppendString(comma(b, i), string(ft))
 	}
 	b = strconv.AppendFloat(append(b, `],"poll_interval_seconds":`...), m.PollInterval.Seconds(), 'f', -1, 64)
-	b = appendCredits(append(b, `,"credits_per_account_per_day":`...), roundUp(price.PerAccountPerDay))
-	b = appendCredits(append(b, `,"estimated_credits_per_day":`...), roundUp(price.PerDay))
-	b = appendCredits(append(b, `,"estimated_credits_per_hour":`...), (price.PerDay+23)/24)
-	b = fetcher.AppendString(append(b, `,"pricing_tier":`...), price.Tier)
+	if h.opts.Ledger != nil {
+		price := h.engine.Price(*m)
+		b = appendCredits(append(b, `,"credits_per_account_per_day":`...), roundUp(price.PerAccountPerDay))
+		b = appendCredits(append(b, `,"estimated_credits_per_day":`...), roundUp(price.PerDay))
+		b = appendCredits(append(b, `,"estimated_credits_per_hour":`...), (price.PerDay+23)/24)
+		b = fetcher.AppendString(append(b, `,"pricing_tier":`...), price.Tier)
+	}
 	return append(b, '}')
 }
 

@@ -31,8 +31,8 @@ type Options struct {
 	// Segment is the path element after /v1 in most paths: 1 to 32 lower-case letters, digits,
 	// "-" and "_". Defaults to "social".
 	Segment string
-	// Ledger keeps the credits. If it is nil, nothing is charged, balances are 0
-	// and the billing log is empty.
+	// Ledger keeps the credits. If it is nil, nothing is charged, balances are 0, the billing log
+	// is empty, and monitors and rules are shown without prices.
 	Ledger billing.Ledger
 	// Pricing prices requests. Defaults to the engine's Pricing. Answers always have the engine's
 	// prices for monitors and rules, because the engine charges these.

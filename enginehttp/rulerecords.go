@@ -30,7 +30,6 @@ func (h ruleAPI) records() sourceAPI[rule.Rule] {
 }
 
 func (h ruleAPI) appendRule(b []byte, r *rule.Rule, generated secret.Value, charged credits) []byte {
-	price := h.engine.PriceRule(*r)
 	b = fetcher.AppendString(append(b, `{"id":`...), r.ID)
 	b = fetcher.AppendString(append(b, `,"tag":`...), r.Tag)
 	b = fetcher.AppendString(append(b, `,"query":`...), r.Query)
@@ -47,10 +46,13 @@ func (h ruleAPI) appendRule(b []byte, r *rule.Rule, generated secret.Value, char
 	b = appendWebhook(b, r.WebhookURL, r.WebhookSecretSet, generated)
 	b = fetcher.AppendString(append(b, `,"status":`...), string(r.Status))
 	b = appendNullable(append(b, `,"status_reason":`...), r.StatusReason)
-	b = appendCredits(append(b, `,"credits_per_day":`...), roundUp(price.PerDay))
-	b = appendCredits(append(b, `,"credits_per_rule_per_day":`...), roundUp(price.PerDay))
-	b = fetcher.AppendString(append(b, `,"pricing_tier":`...), price.Tier)
-	b = appendCredits(append(b, `,"total_credits_burned":`...), billing.Credits(charged))
+	if h.opts.Ledger != nil {
+		price := h.engine.PriceRule(*r)
+		b = appendCredits(append(b, `,"credits_per_day":`...), roundUp(price.PerDay))
+		b = appendCredits(append(b, `,"credits_per_rule_per_day":`...), roundUp(price.PerDay))
+		b = fetcher.AppendString(append(b, `,"pricing_tier":`...), price.Tier)
+		b = appendCredits(append(b, `,"total_credits_burned":`...), billing.Credits(charged))
+	}
 	b = appendTime(append(b, `,"created_at":`...), r.CreatedAt)
 	b = appendTime(append(b, `,"updated_at":`...), r.UpdatedAt)
 	return append(b, '}')
