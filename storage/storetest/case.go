@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,13 @@ func runStoreCase(tb testing.TB, kit Kit, c storeCase) {
 	}
 	t := &storeTest{TB: tb, kit: kit}
 	t.open()
-	defer t.close()
+	defer func() {
+		if p := recover(); p != nil { // the store is not closed: it may have panicked with a lock held
+			t.Errorf("the case cannot go on: the store panicked, or its answer has less than has to be in it: %v\n%s", p, debug.Stack())
+			return
+		}
+		t.close()
+	}()
 	c.run(t)
 }
 

@@ -143,6 +143,12 @@ var plantedBugs = []struct {
 			return s.Ports().Outbox.Claim(ctx, r)
 		}
 	}, "outbox/of concurrent claimants one gets a delivery", "within its lease"},
+	{"claims nothing", func(b *broken, _ storage.Store) {
+		b.claim = func(context.Context, deliver.ClaimRequest) ([]deliver.Delivery, error) { return nil, nil }
+	}, "clock/a commit stamps with the store's clock", "has less than has to be in it: runtime error: index out of range"},
+	{"panics", func(b *broken, _ storage.Store) {
+		b.claim = func(context.Context, deliver.ClaimRequest) ([]deliver.Delivery, error) { panic("the disk is gone") }
+	}, "outbox/Claim leaves out an endpoint to skip", "the store panicked, or its answer has less than has to be in it: the disk is gone"},
 	{"skips nobody", func(b *broken, s storage.Store) {
 		b.claim = func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 			r.Skip = nil

@@ -80,6 +80,9 @@ func wholeSettlements(t *storeTest) {
 	for _, d := range t.commitDue(t.start, evs...).Deliveries {
 		ss = append(ss, attempted(d.ID, 1, deliver.StateDelivered, t.start))
 	}
+	if len(ss) != calls*each {
+		t.Fatalf("Commit gave %d deliveries of %d events with one handler", len(ss), calls*each)
+	}
 	beside(t, calls, func(ctx context.Context, i int) error {
 		return t.store.Ports().Outbox.Settle(ctx, ss[i*each:(i+1)*each]...)
 	}, func() {
