@@ -13,13 +13,17 @@ import (
 func TestPlatformIsAFetcher(t *testing.T) {
 	fetchertest.TestFetcher(t, fetchertest.Kit{PageSize: 8, Open: func(testing.TB) fetchertest.Upstream {
 		p := enginetest.NewPlatform(enginetest.PlatformConfig{PageSize: 8})
+		ids := map[string]string{}
 		return fetchertest.Upstream{
 			New:      func(testing.TB) fetcher.Fetcher { return p },
 			Accounts: enginetest.AccountNames(3),
-			Post:     func(account, text string, at time.Time) { p.PostAt(account, text, at, time.Time{}) },
-			Query:    func(account string) string { return "from:" + account },
-			Missing:  "nobody",
-			Protect:  func(account string) { p.SetProtected(account, true) },
+			Post: func(account, text string, at time.Time) {
+				ids[account+text] = p.PostAt(account, text, at, time.Time{}).ID
+			},
+			Delete:  func(account, text string) { p.Delete(account, ids[account+text]) },
+			Query:   func(account string) string { return "from:" + account },
+			Missing: "nobody",
+			Protect: func(account string) { p.SetProtected(account, true) },
 		}
 	}})
 }

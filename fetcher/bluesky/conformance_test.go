@@ -59,6 +59,7 @@ func open(t testing.TB, pds bool) fetchertest.Upstream {
 		},
 		Accounts: []string{"ann.example.com", "bob.example.com", "cyd.example.com"},
 		Post:     n.post,
+		Delete:   n.remove,
 		Missing:  "nobody.example.com",
 		Protect: func(account string) {
 			n.mu.Lock()
@@ -105,6 +106,12 @@ func (n *network) post(account, text string, at time.Time) {
 	key := timestampID(at)[:11] + string(digits[i/32%32]) + string(digits[i%32])
 	n.posts = append(n.posts, networkPost{didOf(account), key, text, at})
 	slices.SortFunc(n.posts, func(a, b networkPost) int { return cmp.Compare(b.key, a.key) })
+}
+
+func (n *network) remove(account, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.posts = slices.DeleteFunc(n.posts, func(p networkPost) bool { return p.did == didOf(account) && p.text == text })
 }
 
 func (n *network) ServeHTTP(w http.ResponseWriter, req *http.Request) {

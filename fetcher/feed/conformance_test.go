@@ -63,6 +63,12 @@ func (p *publisher) post(path, text string, at time.Time) {
 	p.feeds[path] = slices.Insert(slices.Clone(list), i, article{fmt.Sprintf("tag:example.com,2026:%d", p.n), text, at})
 }
 
+func (p *publisher) remove(path, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.feeds[path] = slices.DeleteFunc(slices.Clone(p.feeds[path]), func(a article) bool { return a.text == text })
+}
+
 func (p *publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	list, found := p.feeds[r.URL.Path]
@@ -172,6 +178,7 @@ func open(t testing.TB, format string, tagged bool) fetchertest.Upstream {
 		},
 		Accounts: []string{server.URL + "/a", server.URL + "/b", server.URL + "/c"},
 		Post:     func(account, text string, at time.Time) { p.post(path(account), text, at) },
+		Delete:   func(account, text string) { p.remove(path(account), text) },
 		Missing:  server.URL + "/missing",
 		Protect:  func(account string) { private.Store(path(account), true) },
 		Unauthorized: func() {

@@ -133,6 +133,11 @@ func (t *test) timelines(qs []fetcher.TimelineQuery) []fetcher.Page {
 	if len(pages) != len(qs) {
 		t.Fatalf("Timelines of %d accounts gives %d pages: want one for each", len(qs), len(pages))
 	}
+	for i := range pages {
+		if pages[i].Err == nil {
+			t.own(qs[i].Username, &pages[i])
+		}
+	}
 	return pages
 }
 

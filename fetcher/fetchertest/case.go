@@ -77,13 +77,14 @@ func (t *test) query(account string) fetcher.TimelineQuery {
 	return fetcher.TimelineQuery{Username: account}
 }
 
-// read reads a page. An error fails the case.
+// read reads a page. An error fails the case, and so does a post of another account.
 func (t *test) read(q fetcher.TimelineQuery) fetcher.Page {
 	t.Helper()
 	page, err := t.fetcher.Timeline(t.Context(), q)
 	if err != nil {
 		t.Fatalf("Timeline of %q with Cursor %q failed: %v", q.Username, q.Cursor, err)
 	}
+	t.own(q.Username, &page)
 	return page
 }
 

@@ -39,6 +39,8 @@ type Upstream struct {
 	// immediately, at its place by time. at may be before or equal to the times of other posts.
 	// It has whole milliseconds. Required.
 	Post func(account, text string, at time.Time)
+	// Delete deletes an account's post with a text.
+	Delete func(account, text string)
 	// Query returns a query for the posts of an account, such as "from:ann". It is for a
 	// Fetcher that is also a fetcher.Searcher.
 	Query func(account string) string

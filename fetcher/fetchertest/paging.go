@@ -67,6 +67,29 @@ func pagingCases() []testCase {
 				}
 			}
 		}},
+		{"a deleted post under a cursor takes no other with it", func(t *test) {
+			if t.up.Delete == nil {
+				t.Skip("Upstream.Delete is nil")
+			}
+			n := t.kit.PageSize
+			for i, gone := range [][2]int{{n - 1, n}, {n, n + 1}, {0, 1}, {0, n}} { // the last of the page, the first of the next, the newest, the whole page
+				for k := range 2*n + n/2 {
+					t.post(t.account, fmt.Sprintf("number %d of %d", k, i), time.Duration(i)*20*time.Minute+time.Duration(k)*spacing)
+				}
+				round := t.newest[:2*n+n/2]
+				first := t.read(t.query(t.account))
+				for _, text := range round[gone[0]:gone[1]] {
+					t.up.Delete(t.account, text)
+				}
+				got := t.texts(t.walkOn(t.query(t.account), first, nil)...)
+				for k, text := range round {
+					if (k < gone[0] || k >= gone[1]) && count(got, text) == 0 {
+						t.Errorf("the post %q is on no page, after posts %d to %d of the newest were deleted while the pages were read", text, gone[0]+1, gone[1])
+						return
+					}
+				}
+			}
+		}},
 		{"a cursor is good in the next process", func(t *test) {
 			t.pages()
 			first := t.read(t.query(t.account))
@@ -110,6 +133,7 @@ func readTogether(t *test) {
 				if errs[i] = err; err != nil {
 					return
 				}
+				t.own(account, &p)
 				got[i] = append(got[i], p)
 				if q.Cursor = p.Next; p.Next == "" {
 					return

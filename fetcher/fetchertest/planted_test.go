@@ -116,6 +116,35 @@ var plantedFaults = []plantedFault{
 			return p, err
 		}}
 	}, "paging/a cursor is good in the next process", "unknown cursor"},
+	{"goes on behind a post that has to be there", nextBy(func(all []fetcher.Tweet, i int) string { return all[i-1].ID }),
+		"paging/a deleted post under a cursor takes no other with it", "after posts 8 to 8 of the newest were deleted"},
+	{"goes on at a post that has to be there", nextBy(func(all []fetcher.Tweet, i int) string { return fmt.Sprint("at ", all[i].ID) }),
+		"paging/a deleted post under a cursor takes no other with it", "after posts 9 to 9 of the newest were deleted"},
+	{"counts from the newest post", nextBy(func(_ []fetcher.Tweet, i int) string { return fmt.Sprint(i) }),
+		"paging/a deleted post under a cursor takes no other with it", "were deleted while the pages were read"},
+	{"gives another's posts on later pages", after(func(q fetcher.TimelineQuery, p *fetcher.Page) {
+		for i := range p.Tweets {
+			if q.Cursor != "" {
+				p.Tweets[i].UserID = "7"
+			}
+		}
+	}), "paging/Next leads to the end without overlap or hole", "dropped as another account's"},
+	{"gives another's posts of those since a time", after(func(q fetcher.TimelineQuery, p *fetcher.Page) {
+		for i := range p.Tweets {
+			if !q.Since.IsZero() {
+				p.Tweets[i].UserID = "7"
+			}
+		}
+	}), "since/a Since leaves out no post that is not older", "dropped as another account's"},
+	{"gives another's posts in a batch", batches(func(f fetcher.BatchFetcher, ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+		pages, err := f.Timelines(ctx, qs)
+		for i := range pages {
+			for k := range pages[i].Tweets {
+				pages[i].Tweets[k].UserID = "7"
+			}
+		}
+		return pages, err
+	}), "batch/pages come in the order of the queries", "dropped as another account's"},
 	{"makes ids of seconds", posts(func(tw *fetcher.Tweet) { tw.ID = fmt.Sprint(tw.PublishedAt.Unix()) }),
 		"posts/every post has an id of its own", "the second is taken for known and lost"},
 	{"makes ids of milliseconds", posts(func(tw *fetcher.Tweet) { tw.ID = fmt.Sprint(tw.PublishedAt.UnixMilli()) }),

@@ -150,8 +150,11 @@ func shelfKit(wrap func(fetcher.Fetcher) fetcher.Fetcher) Kit {
 				}
 				return wrap(s)
 			},
-			Accounts:     s.accounts,
-			Post:         s.post,
+			Accounts: s.accounts,
+			Post:     s.post,
+			Delete: func(account, text string) {
+				s.posts = slices.DeleteFunc(s.posts, func(tw fetcher.Tweet) bool { return tw.Username == account && tw.Text == text })
+			},
 			Query:        func(account string) string { return "from:" + account },
 			Missing:      "nobody",
 			Protect:      func(account string) { s.closed[account] = true },
@@ -205,6 +208,37 @@ func nextByTime(f fetcher.Fetcher, ctx context.Context, q fetcher.TimelineQuery)
 		p.Next = fmt.Sprint(all[7].PublishedAt.UnixMilli())
 	}
 	return p, nil
+}
+
+// nextBy is a Fetcher with cursors of its own: next makes that of a page that ends before post i.
+func nextBy(next func(all []fetcher.Tweet, i int) string) func(fetcher.Fetcher) fetcher.Fetcher {
+	return calls(func(f fetcher.Fetcher, ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+		const size = 8
+		var all []fetcher.Tweet
+		for p := (fetcher.Page{}); ; {
+			var err error
+			if p, err = f.Timeline(ctx, fetcher.TimelineQuery{Username: q.Username, Cursor: p.Next}); err != nil {
+				return p, err
+			}
+			if all = append(all, p.Tweets...); p.Next == "" {
+				break
+			}
+		}
+		from := 0
+		if q.Cursor != "" {
+			from = len(all) // unless the cursor's place is there
+			for i := 1; i < len(all) && from == len(all); i++ {
+				if next(all, i) == q.Cursor {
+					from = i
+				}
+			}
+		}
+		p := fetcher.Page{Tweets: all[from:min(len(all), from+size)]}
+		if from+size < len(all) {
+			p.Next = next(all, from+size)
+		}
+		return p, nil
+	})
 }
 
 // versions is a Fetcher that names a first page by what state says of it.

@@ -42,6 +42,7 @@ func open(t testing.TB, tagless bool) fetchertest.Upstream {
 	}))
 	t.Cleanup(server.Close)
 	answer := func(h http.HandlerFunc) { instead.Store(&h) }
+	ids := map[string]string{}
 	return fetchertest.Upstream{
 		New: func(t testing.TB) fetcher.Fetcher {
 			f, err := mastodon.New(mastodon.Config{BaseURL: server.URL, PageSize: 8})
@@ -51,9 +52,12 @@ func open(t testing.TB, tagless bool) fetchertest.Upstream {
 			return f
 		},
 		Accounts: enginetest.AccountNames(3),
-		Post:     func(account, text string, at time.Time) { p.PostAt(account, text, at, time.Time{}) },
-		Missing:  "nobody",
-		Protect:  func(account string) { p.SetProtected(account, true) },
+		Post: func(account, text string, at time.Time) {
+			ids[account+text] = p.PostAt(account, text, at, time.Time{}).ID
+		},
+		Delete:  func(account, text string) { p.Delete(account, ids[account+text]) },
+		Missing: "nobody",
+		Protect: func(account string) { p.SetProtected(account, true) },
 		Unauthorized: func() {
 			answer(func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{"error":"The access token is invalid"}`, http.StatusUnauthorized)

@@ -37,6 +37,7 @@ func open(t testing.TB) fetchertest.Upstream {
 	s.start()
 	t.Cleanup(s.stop)
 	answer := func(h http.HandlerFunc) { instead.Store(&h) }
+	ids := map[string]string{}
 	return fetchertest.Upstream{
 		New: func(t testing.TB) fetcher.Fetcher {
 			f, err := remote.New(remote.Config{BaseURL: server.URL, Key: s.key.Secret, HTTP: client})
@@ -46,9 +47,12 @@ func open(t testing.TB) fetchertest.Upstream {
 			return f
 		},
 		Accounts: enginetest.AccountNames(3),
-		Post:     func(account, text string, at time.Time) { p.PostAt(account, text, at, time.Time{}) },
-		Missing:  "nobody",
-		Protect:  func(account string) { p.SetProtected(account, true) },
+		Post: func(account, text string, at time.Time) {
+			ids[account+text] = p.PostAt(account, text, at, time.Time{}).ID
+		},
+		Delete:  func(account, text string) { p.Delete(account, ids[account+text]) },
+		Missing: "nobody",
+		Protect: func(account string) { p.SetProtected(account, true) },
 		Unauthorized: func() {
 			if _, err := s.keys.Revoke(t.Context(), owner, s.key.ID); err != nil {
 				t.Fatal(err)

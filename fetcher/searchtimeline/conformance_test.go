@@ -16,6 +16,7 @@ func TestFetcher(t *testing.T) {
 	fetchertest.TestFetcher(t, fetchertest.Kit{PageSize: 8, Open: func(testing.TB) fetchertest.Upstream {
 		p := enginetest.NewPlatform(enginetest.PlatformConfig{PageSize: 8})
 		s := &refusing{Searcher: p}
+		ids := map[string]string{}
 		return fetchertest.Upstream{
 			New: func(t testing.TB) fetcher.Fetcher {
 				f, err := searchtimeline.New(searchtimeline.Config{Searcher: s})
@@ -24,8 +25,11 @@ func TestFetcher(t *testing.T) {
 				}
 				return f
 			},
-			Accounts:     enginetest.AccountNames(3),
-			Post:         func(account, text string, at time.Time) { p.PostAt(account, text, at, time.Time{}) },
+			Accounts: enginetest.AccountNames(3),
+			Post: func(account, text string, at time.Time) {
+				ids[account+text] = p.PostAt(account, text, at, time.Time{}).ID
+			},
+			Delete:       func(account, text string) { p.Delete(account, ids[account+text]) },
 			Query:        func(account string) string { return "from:" + account },
 			Missing:      "no handle", // a search does not tell who is gone, but no query can have this
 			Unauthorized: func() { s.with(fetcher.ErrUnauthorized) },

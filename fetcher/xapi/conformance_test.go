@@ -25,6 +25,7 @@ func open(t testing.TB) fetchertest.Upstream {
 	for _, a := range accounts {
 		x.AddAccount(a)
 	}
+	ids := map[string]string{}
 	return fetchertest.Upstream{
 		New: func(t testing.TB) fetcher.Fetcher {
 			f, err := xapi.New(xapi.Config{BaseURL: server.URL, Token: "token"})
@@ -34,10 +35,13 @@ func open(t testing.TB) fetchertest.Upstream {
 			return f
 		},
 		Accounts: accounts,
-		Post:     func(account, text string, at time.Time) { x.Publish(account, xapitest.Post{Text: text, At: at}) },
-		Query:    func(account string) string { return "from:" + account },
-		Missing:  "nobody",
-		Protect:  func(account string) { x.SetProtected(account, true) },
+		Post: func(account, text string, at time.Time) {
+			ids[account+text] = x.Publish(account, xapitest.Post{Text: text, At: at})
+		},
+		Delete:  func(account, text string) { x.Delete(ids[account+text]) },
+		Query:   func(account string) string { return "from:" + account },
+		Missing: "nobody",
+		Protect: func(account string) { x.SetProtected(account, true) },
 		Unauthorized: func() {
 			x.Instead(xapitest.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized", Detail: "Unauthorized"})
 		},
