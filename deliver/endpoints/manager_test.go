@@ -1,6 +1,7 @@
 package endpoints_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,7 @@ func TestManagerRefuses(t *testing.T) {
 		n     endpoints.NewEndpoint
 		field string
 	}{
+		"in the future":   {endpoints.NewEndpoint{Source: src("a"), URL: good, From: time.Now().Add(time.Hour)}, "from"},
 		"no source":       {endpoints.NewEndpoint{URL: good}, "source"},
 		"http":            {endpoints.NewEndpoint{Source: src("a"), URL: "http://hooks.example.com/x"}, "webhook_url"},
 		"private address": {endpoints.NewEndpoint{Source: src("a"), URL: "https://10.0.0.1/x"}, "webhook_url"},
@@ -569,7 +571,7 @@ func update(u endpoints.Update) func(ctx context.Context, m *endpoints.Manager) 
 }
 
 // A call whose answer the store loses has its result, the secret above all: nobody could ask for
-// that again. A call that the store does not make has its error.
+// that again.
 func TestManagerFindsOutWhatWasStored(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -593,25 +595,61 @@ func TestManagerFindsOutWhatWasStored(t *testing.T) {
 			return deliver.Endpoint{ID: "a"}, m.Delete(ctx, "o", "a")
 		}, func(_, stored deliver.Endpoint) bool { return stored.ID == "" }},
 	} {
-		for _, fault := range []storetest.StoreFault{storetest.FailAfter, storetest.FailBefore} {
+		b := newBench(t, nil, nil)
+		b.endpoint("a")
+		m := b.manager(func(c *endpoints.Config) {
+			faulty := storetest.FaultyStore(b.store, storetest.FaultPlan{Method: "Records.Apply", Call: 1, Do: storetest.FailAfter})
+			c.Store = endpoints.NewStore(faulty.Ports().Records, nil)
+		})
+		got, err := row.do(t.Context(), m)
+		stored, gone := b.stored().Get(t.Context(), "o", got.ID)
+		if err != nil || !row.made(got, stored) || gone != nil && row.name != "Delete" {
+			t.Errorf("%s: version %d, %v; stored %+v, %v", row.name, got.Version, err, stored, gone)
+		}
+	}
+}
+
+// A fault of the store reaches the caller, whichever of the call's reads and writes has it.
+func TestManagerTellsFaults(t *testing.T) {
+	for name, do := range map[string]func(m *endpoints.Manager, failed string) error{
+		"Create": func(m *endpoints.Manager, _ string) error {
+			return second(m.Create(t.Context(), endpoints.NewEndpoint{Source: src("b"), URL: "https://b.example.com/", From: time.Unix(1, 0)}))
+		},
+		"Get":       func(m *endpoints.Manager, _ string) error { return second(m.Get(t.Context(), "o", "a")) },
+		"List":      func(m *endpoints.Manager, _ string) error { return second(m.List(t.Context(), "o", "a")) },
+		"Sealed":    func(m *endpoints.Manager, _ string) error { return second(m.Sealed(t.Context())) },
+		"Enable":    func(m *endpoints.Manager, _ string) error { return second(m.Enable(t.Context(), "o", "a")) },
+		"Delete":    func(m *endpoints.Manager, _ string) error { return m.Delete(t.Context(), "o", "a") },
+		"Test":      func(m *endpoints.Manager, _ string) error { return second(m.Test(t.Context(), "o", "a")) },
+		"Redeliver": func(m *endpoints.Manager, id string) error { return second(m.Redeliver(t.Context(), "o", id)) },
+		"Recover": func(m *endpoints.Manager, _ string) error {
+			return second(m.Recover(t.Context(), "o", "a", time.Time{}))
+		},
+		"Replay": func(m *endpoints.Manager, _ string) error {
+			return second(m.Replay(t.Context(), "o", "a", time.Unix(1, 0), time.Time{}))
+		},
+		"Replaying": func(m *endpoints.Manager, _ string) error {
+			return cmp.Or(second(m.Replay(t.Context(), "o", "a", time.Unix(1, 0), time.Time{})), second(m.Replaying(t.Context(), "o", "a")))
+		},
+	} {
+		for call, told := 1, true; told; call++ {
 			b := newBench(t, nil, nil)
 			b.endpoint("a")
-			m := b.manager(func(c *endpoints.Config) {
-				faulty := storetest.FaultyStore(b.store, storetest.FaultPlan{Method: "Records.Apply", Call: 1, Do: fault})
-				c.Store = endpoints.NewStore(faulty.Ports().Records, nil)
-			})
-			_, before, _ := b.store.Ports().Records.Since(t.Context(), 0, 1)
-			got, err := row.do(t.Context(), m)
-			if fault == storetest.FailBefore {
-				_, after, _ := b.store.Ports().Records.Since(t.Context(), 0, 1)
-				if !errors.Is(err, storetest.ErrStoreFault) || after != before {
-					t.Errorf("%s, not made: %v, entries %d to %d of the feed", row.name, err, before, after)
-				}
-				continue
+			b.commit("a", "p", 1, false)
+			failed := b.log()[0].ID
+			if err := b.store.Ports().Outbox.Settle(t.Context(), deliver.Settlement{DeliveryID: failed, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateFailed}); err != nil {
+				t.Fatal(err)
 			}
-			stored, gone := b.stored().Get(t.Context(), "o", got.ID)
-			if err != nil || !row.made(got, stored) || gone != nil && row.name != "Delete" {
-				t.Errorf("%s, answer lost: version %d, %v; stored %+v, %v", row.name, got.Version, err, stored, gone)
+			faulty := storetest.FaultyStore(b.store, storetest.FaultPlan{Call: call}).Ports()
+			records := endpoints.NewStore(faulty.Records, nil)
+			d, err := dispatch.New(dispatch.Config{Outbox: faulty.Outbox, Endpoints: records, Replays: faulty.Replays, Senders: map[string]deliver.Sender{"https": b}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := b.manager(func(c *endpoints.Config) { c.Store, c.Dispatcher, c.Log = records, d, faulty.Log })
+			err = do(m, failed)
+			if told = errors.Is(err, storetest.ErrStoreFault); !told && (err != nil || !errors.Is(second(faulty.Records.Get(t.Context(), "", record.Key{})), storetest.ErrStoreFault)) {
+				t.Errorf("%s: fault of call %d: %v", name, call, err)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogE
 		return e, nil
 	}
 	if _, handler := deliver.HandlerName(e.EndpointID); !handler {
-		if err := m.receives(ctx, owner, e.EndpointID); err != nil {
+		if _, err := m.receives(ctx, owner, e.EndpointID); err != nil {
 			return deliver.LogEntry{}, err
 		}
 	}
@@ -51,13 +51,14 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 	if m.cfg.Log == nil {
 		return 0, errNoLog
 	}
-	if err := m.receives(ctx, owner, endpointID); err != nil {
+	e, err := m.receives(ctx, owner, endpointID)
+	if err != nil {
 		return 0, err
 	}
 	asked := map[string]bool{} // ids already reopened: if a delivery fails again during this call, it stays failed
 	total := 0
 	for {
-		ids, err := m.failed(ctx, owner, endpointID, since, asked)
+		ids, err := m.failed(ctx, &e, since, asked)
 		if err != nil || len(ids) == 0 {
 			return total, err
 		}
@@ -75,13 +76,9 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 // failed returns the ids of an endpoint's failed deliveries that are not in asked, oldest first,
 // and adds them to asked. More deliveries may fail at the same time, so Recover calls it until
 // it returns none.
-func (m *Manager) failed(ctx context.Context, owner, endpointID string, since time.Time, asked map[string]bool) ([]string, error) {
-	e, err := m.cfg.Store.Get(ctx, owner, endpointID)
-	if err != nil {
-		return nil, err
-	}
+func (m *Manager) failed(ctx context.Context, e *deliver.Endpoint, since time.Time, asked map[string]bool) ([]string, error) {
 	var ids []string
-	q := deliver.LogQuery{Owner: owner, SourceID: e.Source.ID, State: deliver.StateFailed, Asc: true, PageSize: recoverPage, NoTotal: true}
+	q := deliver.LogQuery{Owner: e.Source.Owner, SourceID: e.Source.ID, State: deliver.StateFailed, Asc: true, PageSize: recoverPage, NoTotal: true}
 	for {
 		p, err := m.cfg.Log.Deliveries(ctx, q)
 		if err != nil {
@@ -89,7 +86,7 @@ func (m *Manager) failed(ctx context.Context, owner, endpointID string, since ti
 		}
 		for i := range p.Entries {
 			d := &p.Entries[i]
-			if d.EndpointID == endpointID && !d.CreatedAt.Before(since) && !asked[d.ID] {
+			if d.EndpointID == e.ID && !d.CreatedAt.Before(since) && !asked[d.ID] {
 				asked[d.ID] = true
 				ids = append(ids, d.ID)
 			}
@@ -100,13 +97,13 @@ func (m *Manager) failed(ctx context.Context, owner, endpointID string, since ti
 	}
 }
 
-// receives returns an error if the endpoint is not active or does not exist.
-func (m *Manager) receives(ctx context.Context, owner, id string) error {
+// receives returns an endpoint, or an error if it is not active or does not exist.
+func (m *Manager) receives(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil && e.Status != deliver.EndpointActive {
 		err = invalid.Field("deliver", "status", string(e.Status), "an endpoint that is active: enable it first")
 	} else if err == nil && !e.PausedSince.IsZero() {
 		err = invalid.Field("deliver", "paused", "true", "an endpoint that is not paused: resume it first")
 	}
-	return err
+	return e, err
 }

@@ -303,11 +303,12 @@ func TestRecoverReadsTheLogOnce(t *testing.T) {
 }
 
 func TestRedeliverWithoutALog(t *testing.T) {
-	m := newBench(t, nil, nil).manager(func(c *endpoints.Config) { c.Log = nil })
-	if _, err := m.Redeliver(t.Context(), "o", "d"); err == nil {
-		t.Error("Redeliver without a Log has to fail")
-	}
-	if _, err := m.Recover(t.Context(), "o", "e", time.Time{}); err == nil {
-		t.Error("Recover without a Log has to fail")
+	b := newBench(t, nil, nil)
+	b.endpoint("a")
+	m := b.manager(func(c *endpoints.Config) { c.Log = nil })
+	_, redeliver := m.Redeliver(t.Context(), "o", "d")
+	_, replay := m.Replay(t.Context(), "o", "a", time.Time{}, time.Time{})
+	if _, err := m.Recover(t.Context(), "o", "a", time.Time{}); err == nil || redeliver == nil || replay == nil {
+		t.Error("calls without a Log have to fail")
 	}
 }

@@ -39,10 +39,7 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 	case !until.IsZero() && !until.After(since):
 		return deliver.Replay{}, invalid.Field("deliver", "until", until.Format(time.RFC3339), "a time after since")
 	}
-	if err := m.receives(ctx, owner, id); err != nil {
-		return deliver.Replay{}, err
-	}
-	e, err := m.cfg.Store.Get(ctx, owner, id)
+	e, err := m.receives(ctx, owner, id)
 	if err != nil {
 		return deliver.Replay{}, err
 	}

@@ -95,12 +95,15 @@ func TestWebhooksChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.Version++
-		if got, err := store.Get(t.Context(), "o", "a"); err != nil || !sameEndpoint(got, want) {
+		has, _ := b.manager(tune(store)).Webhooks().Has(t.Context(), changed, secret)
+		if got, err := store.Get(t.Context(), "o", "a"); err != nil || !sameEndpoint(got, want) || has != (row.key == secret) {
 			t.Errorf("%s: %+v, %v; want %+v", row.name, got, err, want)
 		}
 		for name, s := range map[string]*endpoints.Store{"another key": seal(t, b.store.Ports().Records, sealKey("k2", 'b')), "no key": endpoints.NewStore(b.store.Ports().Records, nil)} {
-			if _, err := b.manager(tune(s)).Webhooks().Change(t.Context(), ep, row.url, row.key); !errors.Is(err, deliver.ErrSealed) {
-				t.Errorf("%s, %s: %v, want ErrSealed", row.name, name, err)
+			w := b.manager(tune(s)).Webhooks()
+			_, err := w.Change(t.Context(), ep, row.url, row.key)
+			if _, has := w.Has(t.Context(), ep, row.key); !errors.Is(err, deliver.ErrSealed) || !errors.Is(has, deliver.ErrSealed) {
+				t.Errorf("%s, %s: %v, %v, want ErrSealed", row.name, name, err, has)
 			}
 		}
 	}
