@@ -30,6 +30,8 @@ var rules = []struct {
 	{"sums are one larger", `func Do(n int) { Use(n - 1); for range n { Use(1 + 2) } }`,
 		[]string{"dropped: Use(n - 1)", "off by one: n - 1", "off by one: n", "dropped: Use(1 + 2)"}},
 	{"a sum of durations is not", `func Do(d time.Duration) { d += 1; Use(d + 1) }`, []string{"dropped: d += 1", "dropped: Use(d + 1)"}},
+	{"two int64s are nanoseconds, which are measured", `func Do(now, at, n int64, d time.Duration, s []int) { Use(now+int64(d), now >= at, n+int64(len(s)), n > 3) }`,
+		[]string{"dropped: Use(now+int64(d), now >= at, n+int64(len(s)), n > 3)", "compared: now >= at", "off by one: n+int64(len(s))", "compared: n > 3"}},
 	{"results are zeroed", `func Do(n int, err error) (int, error, bool) { if err != nil { return 0, err, true }; return n, nil, false }`,
 		[]string{"negated: err != nil", "dropped: return 0, err, true", "zeroed: err", "negated: true", "zeroed: n", "negated: false"}},
 	{"what is returned with an error is not", `func Do(n int, err error) (int, error) { return n, err }`, []string{"zeroed: err"}},
@@ -40,7 +42,7 @@ var rules = []struct {
 		[]string{"dropped: Use(fmt.Errorf(\"%d\", n+1))"}},
 	{"so are capacities", `func Do(n int) { Use(make([]int, n+1, n+2), make(map[int]int, n+3), make(chan int, n+4)) }`,
 		[]string{"dropped: Use(make([]int, n+1, n+2), make(map[int]int, n+3), make(chan int, n+4))", "off by one: n+1", "off by one: n+4"}},
-	{"so is what locks or frees", `func Do(m *sync.Mutex, t *time.Timer, c context.CancelFunc, s []error) { m.Lock(); defer m.Unlock(); t.Stop(); defer c(); clear(s) }`, nil},
+	{"so is what locks or frees", `func Do(m *sync.Mutex, t *time.Timer, u *time.Ticker, c context.CancelFunc, s []error) { m.Lock(); defer m.Unlock(); t.Stop(); u.Stop(); defer c(); clear(s); s[0] = nil }`, nil},
 	{"so is what must be constant", `func Do(n int) (a [1 + 1]int) { const k = 1 + 2; switch n { case k + 1: Use(n) }; return }`, []string{"dropped: Use(n)"}},
 }
 

@@ -8,7 +8,8 @@
 // negated; comparisons swapped, at their bound for what is counted, in their direction for
 // what is measured; && and || exchanged; statements dropped (calls, assignments, sends, the
 // return of a guard); integer sums and ranges made one larger; results zeroed. Not drawn is
-// what no test should notice: log messages, texts of errors, capacities, locks.
+// what no test should notice: log messages, texts of errors, capacities, locks, what frees memory,
+// a nanosecond more.
 //
 // All of a sample is compiled at once, through an overlay: the source is not touched. The
 // tests of the packages (and of those that -with names) are then run one by one to see which

@@ -265,7 +265,7 @@ func (s *scan) binary(n *ast.BinaryExpr, stack []ast.Node) {
 			s.swap("compared", n, n.X, map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL}[n.Op], n.Y, stack)
 		}
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
-		if s.counts(n.X) || s.counts(n.Y) {
+		if (s.counts(n.X) || s.counts(n.Y)) && !s.instants(n) {
 			s.swap("compared", n, n.X, boundary[n.Op], n.Y, stack)
 		} else if !s.whole[n] {
 			s.swap("compared", n, n.X, direction[n.Op], n.Y, stack)
@@ -274,7 +274,7 @@ func (s *scan) binary(n *ast.BinaryExpr, stack []ast.Node) {
 		if outer, ok := stack[len(stack)-1].(*ast.BinaryExpr); ok && (outer.Op == token.ADD || outer.Op == token.SUB) {
 			return
 		}
-		if s.counts(n) {
+		if s.counts(n) && !s.instants(n) {
 			s.add("off by one", n, stack, off)
 		}
 	}
@@ -374,7 +374,7 @@ func (s *scan) droppable(stmt ast.Stmt, stack []ast.Node) bool {
 		return s.does(stmt.Call)
 	case *ast.AssignStmt:
 		blank := func(e ast.Expr) bool { id, ok := e.(*ast.Ident); return ok && id.Name == "_" }
-		return stmt.Tok != token.DEFINE && slices.ContainsFunc(stmt.Lhs, func(e ast.Expr) bool { return !blank(e) })
+		return stmt.Tok != token.DEFINE && !s.frees(stmt) && slices.ContainsFunc(stmt.Lhs, func(e ast.Expr) bool { return !blank(e) })
 	case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt:
 		return true
 	}
@@ -382,7 +382,7 @@ func (s *scan) droppable(stmt ast.Stmt, stack []ast.Node) bool {
 }
 
 // does leaves out locks, which only the race detector would miss or nothing could go on
-// without, and what frees a timer, a context, or what a slice refers to.
+// without, and what frees a timer, a context, or what a slice refers to: see frees, too.
 func (s *scan) does(call *ast.CallExpr) bool {
 	if s.tells(call) {
 		return false
@@ -395,7 +395,17 @@ func (s *scan) does(call *ast.CallExpr) bool {
 		return !isSlice
 	}
 	fn, ok := s.callee(call).(*types.Func)
-	return !ok || !slices.Contains([]string{"Lock", "Unlock", "RLock", "RUnlock"}, fn.Name()) && fn.FullName() != "(*time.Timer).Stop"
+	return !ok || !slices.Contains([]string{"Lock", "Unlock", "RLock", "RUnlock"}, fn.Name()) && fn.FullName() != "(*time.Timer).Stop" && fn.FullName() != "(*time.Ticker).Stop"
+}
+
+// frees has a nil put in the place of a slice's element, which is then cut off.
+func (s *scan) frees(a *ast.AssignStmt) bool {
+	x, ok := a.Lhs[0].(*ast.IndexExpr)
+	if !ok || len(a.Lhs) != 1 || !s.info.Types[a.Rhs[0]].IsNil() {
+		return false
+	}
+	_, isSlice := s.info.TypeOf(x.X).Underlying().(*types.Slice)
+	return isSlice
 }
 
 func (s *scan) isBool(e ast.Expr) bool {
@@ -407,6 +417,20 @@ func (s *scan) counts(e ast.Expr) bool {
 	tv := s.info.Types[e]
 	basic, ok := tv.Type.Underlying().(*types.Basic)
 	return ok && tv.Value == nil && basic.Info()&types.IsInteger != 0 && basic.Info()&types.IsUntyped == 0 && tv.Type.String() != "time.Duration"
+}
+
+// instants are two int64s, neither of them a constant or converted from a count: nanoseconds,
+// of which one more is no promise.
+func (s *scan) instants(n *ast.BinaryExpr) bool {
+	for _, e := range []ast.Expr{n.X, n.Y} {
+		if tv := s.info.Types[e]; tv.Value != nil || tv.Type.String() != "int64" {
+			return false
+		}
+		if call, ok := e.(*ast.CallExpr); ok && s.info.Types[call.Fun].IsType() && s.counts(call.Args[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 func isArray(t ast.Expr) bool {
