@@ -303,3 +303,47 @@ func TestPlantedStreams(t *testing.T) {
 		})
 	}
 }
+
+// A stream that never does what a case waits for fails it, also where time passes.
+func TestStreamCasesEnd(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		say  *fetcher.Signal // again and again; nil for nothing
+	}{
+		{"says nothing", nil},
+		{"says that it is alive", &fetcher.Signal{Kind: fetcher.SignalHeartbeat}},
+		{"is up for nobody", &fetcher.Signal{Kind: fetcher.SignalUp}},
+		{"pushes one post for ever", &fetcher.Signal{Kind: fetcher.SignalPost, Position: "1", Post: &fetcher.Tweet{ID: "1", Text: "one"}}},
+	} {
+		for _, c := range streamCases() {
+			t.Run(row.name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				kit := StreamKit{patience: 100 * time.Millisecond, Open: func(t testing.TB) StreamUpstream {
+					s := wrongStream{newFake().Streamer(enginetest.StreamConfig{}), func(ctx context.Context, _ fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+						for row.say != nil && ctx.Err() == nil {
+							if err := emit(*row.say); err != nil {
+								return err
+							}
+							select {
+							case <-time.After(time.Millisecond):
+							case <-ctx.Done():
+							}
+						}
+						<-ctx.Done()
+						return ctx.Err()
+					}}
+					nothing := func(fetcher.Account) {}
+					return StreamUpstream{
+						New: func(testing.TB) fetcher.Streamer { return s }, Accounts: platformAccounts, Gradual: true, Resumes: true,
+						Post: func(fetcher.Account, string) {}, Edit: func(fetcher.Account, string) {}, Delete: nothing, Break: func() {}, Clamp: func() {},
+					}
+				}}
+				began := time.Now()
+				said := planted.Reports(t, func(tb testing.TB) { runStream(tb, kit, c) })
+				if len(said) == 0 && c.name != "a heartbeat shows that the stream is alive" || time.Since(began) > 5*time.Second {
+					t.Errorf("reports %q after %s", said, time.Since(began))
+				}
+			})
+		}
+	}
+}

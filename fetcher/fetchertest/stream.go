@@ -130,6 +130,7 @@ func streamPostCases() []streamCase {
 			l.stop()
 			t.up.Post(t.a, "lost")
 			t.up.Clamp()
+			t.deadline = time.Now().Add(t.kit.patience) // in a bubble Clamp may let hours pass
 			if g := t.listen(from, t.a).up(t.a); g.Resumed {
 				t.Errorf("SignalUp says Resumed of a position that is too old")
 			}
@@ -173,7 +174,7 @@ func streamChangeCases() []streamCase {
 func (l *listener) change(accounts ...fetcher.Account) *listener {
 	l.t.Helper()
 	l.changes <- accounts
-	late := time.NewTimer(l.t.kit.patience)
+	late := time.NewTimer(time.Until(l.t.deadline))
 	defer late.Stop()
 	for {
 		select {
@@ -228,7 +229,11 @@ func streamEndCases() []streamCase {
 					return nil
 				})
 				if kind == fetcher.SignalPost {
-					<-up
+					select {
+					case <-up:
+					case <-time.After(time.Until(t.deadline)):
+						t.Fatalf("waited %s in vain for SignalUp", t.kit.patience)
+					}
 					t.up.Post(t.a, "the last")
 				}
 				if err := l.over(); !errors.Is(err, enough) {

@@ -14,10 +14,11 @@ type StreamKit struct {
 	// stops the upstream. Required.
 	Open func(t testing.TB) StreamUpstream
 	// Bubble runs each case in a testing/synctest bubble, where waiting takes no time. The
-	// upstream must not use sockets then.
+	// upstream must not use sockets then. Without Bubble a case that waits in vain fails within
+	// 5 s; a platform with rarer heartbeats is Silent.
 	Bubble bool
 
-	patience time.Duration // how long a signal is waited for
+	patience time.Duration // how long a case waits for signals, in all
 }
 
 // StreamUpstream is a fake of a platform that pushes posts. Its functions are called one at a
@@ -82,15 +83,20 @@ type streamTest struct {
 	kit      StreamKit
 	up       StreamUpstream
 	streamer fetcher.Streamer
+	deadline time.Time       // of all waits
 	a, b, c  fetcher.Account // the first three
 }
 
 func runStream(tb testing.TB, kit StreamKit, c streamCase) {
 	tb.Helper()
-	if kit.patience == 0 {
-		kit.patience = time.Minute
+	switch {
+	case kit.patience > 0:
+	case kit.Bubble:
+		kit.patience = 5 * time.Minute
+	default:
+		kit.patience = 4 * time.Second // and a quarter of it for the end, see over
 	}
-	t := &streamTest{TB: tb, kit: kit, up: kit.Open(tb)}
+	t := &streamTest{TB: tb, kit: kit, up: kit.Open(tb), deadline: time.Now().Add(kit.patience)}
 	t.a, t.b, t.c = t.up.Accounts[0], t.up.Accounts[1], t.up.Accounts[2]
 	t.streamer = t.up.open(t)
 	c.run(t)

@@ -63,7 +63,7 @@ func (t *streamTest) listenWith(position string, accounts []fetcher.Account, see
 // over waits for the end of the call and returns its error. It may be called again.
 func (l *listener) over() error {
 	l.t.Helper()
-	late := time.NewTimer(l.t.kit.patience)
+	late := time.NewTimer(max(l.t.kit.patience/4, time.Until(l.t.deadline))) // a case that has failed still joins the call
 	defer late.Stop()
 	select {
 	case err := <-l.ended:
@@ -98,7 +98,7 @@ func (l *listener) next(awaited string) fetcher.Signal {
 
 func (l *listener) wait(awaited string, heartbeats bool) fetcher.Signal {
 	l.t.Helper()
-	late := time.NewTimer(l.t.kit.patience)
+	late := time.NewTimer(time.Until(l.t.deadline))
 	defer late.Stop()
 	for {
 		var g fetcher.Signal
