@@ -1,12 +1,12 @@
 // Slack is a service that sends posts to Slack. It adds a sender for URLs such as
 // slack://hooks.slack.com/services/T…/B…/… to Config.Deliver.Senders. If a monitor has such a
 // webhook_url, the dispatcher sends its posts to an incoming webhook of Slack, with the usual
-// retries, lanes and delivery log.
+// retries, lanes and delivery log, and not faster than Slack allows.
 //
 //	go run ./examples/slack
 //
-// needs no setup and ends by itself. The platform and Slack are fakes; the fake Slack refuses the
-// first message.
+// needs no setup and ends by itself. The platform and Slack are fakes. The fake Slack refuses the
+// first message, and the service is restarted before the last one.
 //
 //	go run ./examples/slack -url slack://hooks.slack.com/services/T…/B…/…
 //
@@ -25,16 +25,13 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-const (
-	posts    = 3
-	interval = 50 * time.Millisecond
-)
+const interval = 50 * time.Millisecond
 
 func main() {
 	url := flag.String("url", "", "slack:// and the rest of an incoming webhook's URL; a made-up Slack by default")
@@ -48,27 +45,52 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out io.Writer, url string) (err error) {
+func run(ctx context.Context, out io.Writer, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	send := newSender("https", &webhook.Guard{})
+	scheme := "https"
 	if url == "" {
 		fake, stop, err := startFake(out)
 		if err != nil {
 			return err
 		}
 		defer stop()
-		url = fake
-		send = newSender("http", &webhook.Guard{AllowPrivate: true})
+		url, scheme = fake, "http"
 	}
-	defer send.close()
-
+	hooks, err := webhook.New(webhook.Config{AllowPrivate: scheme == "http"})
+	if err != nil {
+		return err
+	}
+	defer hooks.Close()
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-	cfg := streamwatch.Config{Fetcher: platform, MinInterval: interval}
-	cfg.Deliver.Senders = map[string]deliver.Sender{"slack": send}
-	cfg.Deliver.RetrySchedule = []time.Duration{200 * time.Millisecond, 2 * time.Second}
-	given := make(chan deliver.Notice, posts)
-	cfg.Deliver.Observer = func(n deliver.Notice) { given <- n }
+	cfg := streamwatch.Config{Fetcher: platform, MinInterval: interval, Store: memory.New(memory.Options{})}
+	defer cfg.Store.Close(context.WithoutCancel(ctx))
+	cfg.Deliver.Senders = map[string]deliver.Sender{"slack": sender{hooks, scheme}}
+	// Slack takes a message a second, apart from short bursts: https://docs.slack.dev/apis/web-api/rate-limits.
+	cfg.Deliver.SenderLimits = map[string]deliver.Limits{"slack": {Rate: 1, Burst: 3, InFlight: 1}}
+	for _, posts := range [][]string{{"Earth & Moon <3", "Lift-off"}, {"Landed"}} { // of two starts
+		err := serve(ctx, out, cfg, url, func() int {
+			for _, text := range posts {
+				platform.Post("nasa", text)
+			}
+			return len(posts)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve is the service, from its start until all that is posted has been delivered.
+func serve(ctx context.Context, out io.Writer, cfg streamwatch.Config, url string, post func() int) (err error) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	cfg.Deliver.Observer = func(n deliver.Notice) {
+		if n.Kind == deliver.NoticeExhausted {
+			giveUp(fmt.Errorf("a delivery was given up: %s", n.Reason))
+		}
+	}
 	engine, err := streamwatch.New(cfg)
 	if err != nil {
 		return err
@@ -81,45 +103,22 @@ func run(ctx context.Context, out io.Writer, url string) (err error) {
 		defer cancel()
 		err = errors.Join(err, engine.Shutdown(stop))
 	}()
-	m, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
-		Owner: "acme", Name: "space", Usernames: []string{"nasa"}, PollInterval: interval, WebhookURL: url,
-	})
+	// The first start makes the monitor, the others find it. One that was changed here is updated.
+	m, err := engine.Monitors().Ensure(ctx, monitor.CreateRequest{Name: "space", Usernames: []string{"nasa"}, PollInterval: interval, WebhookURL: url})
 	if err != nil {
 		return err
 	}
-	if err := oneASecond(ctx, engine, m.ID); err != nil {
-		return err
-	}
-	for n := 1; n <= posts; n++ {
-		platform.Post("nasa", fmt.Sprintf("post %d: Earth & Moon <3", n))
-	}
+	posted := int64(post())
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for engine.Stats().Deliver.Delivered < posts {
+	for engine.Stats().Deliver.Delivered < posted {
 		select {
-		case n := <-given:
-			return fmt.Errorf("a delivery was given up: %s", n.Reason)
 		case <-tick.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 	s := engine.Stats().Deliver
-	fmt.Fprintf(out, "%d posts in the channel, %d attempts\n", s.Delivered, s.Attempts)
-	return nil
-}
-
-// oneASecond limits an endpoint to one attempt a second: Slack's limit for a webhook, apart from
-// short bursts.
-func oneASecond(ctx context.Context, e *streamwatch.Engine, monitorID string) error {
-	list, err := e.Endpoints().List(ctx, "acme", monitorID)
-	if err != nil {
-		return err
-	}
-	for _, ep := range list {
-		if _, err := e.Endpoints().Update(ctx, "acme", ep.ID, endpoints.Update{Limits: &deliver.Limits{Rate: 1, Burst: 3, InFlight: 1}}); err != nil {
-			return err
-		}
-	}
+	fmt.Fprintf(out, "%d posts in the channel, %d attempts, version %d of the monitor\n", s.Delivered, s.Attempts, m.Version)
 	return nil
 }
