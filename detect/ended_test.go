@@ -58,3 +58,45 @@ func TestCallsThatCannotBeAnswered(t *testing.T) {
 		}
 	}
 }
+
+var errUnread = errors.New("the journal does not answer")
+
+// A call fails whichever of its reads of the journal does, before Run, alone and beside others.
+func TestCallsThatCannotRead(t *testing.T) {
+	for _, state := range []string{"before Run", "alone", "beside others"} {
+		reads := 0
+		for name, call := range calls {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSearchable()
+				d := w.detector(t, func(c *settings) { c.Roles.Search = w })
+				set(t, d, sub("m", "nasa"))
+				setQuery(t, d, byAuthors(asks("r", "moon"), "nasa"))
+				if state != "before Run" {
+					defer start(t, d)()
+					after(time.Minute)
+				}
+				if state == "beside others" {
+					if err := d.SetParts(t.Context(), fleet.Set{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for nth := 1; ; nth++ {
+					w.do(func() { w.unread = nth })
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					err := call(ctx, d)
+					cancel()
+					if w.unread > 0 {
+						break
+					}
+					if reads++; !errors.Is(err, errUnread) {
+						t.Errorf("%s, %s: read %d fails: %v", name, state, nth, err)
+						break
+					}
+				}
+			})
+		}
+		if reads < 2 {
+			t.Errorf("%s: %d reads failed", state, reads)
+		}
+	}
+}

@@ -37,6 +37,7 @@ type world struct {
 	commitErr func(bs []*Batch) error
 	slowStore time.Duration
 	slowReads time.Duration // of cursors
+	unread    int           // reads of cursors until one fails
 	handed    []deliver.Delivery
 
 	values    map[record.Name]record.Value
@@ -218,6 +219,9 @@ func (w *world) Cursors(_ context.Context, targets ...string) ([]Cursor, error) 
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.unread--; w.unread == 0 {
+		return nil, errUnread
+	}
 	var out []Cursor
 	for _, t := range targets {
 		if c, ok := w.cursors[t]; ok {

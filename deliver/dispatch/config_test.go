@@ -18,6 +18,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		"Endpoints":             func(c *dispatch.Config) { c.Endpoints = nil },
 		"Senders":               func(c *dispatch.Config) { c.Senders = nil },
 		`Senders["x"]`:          func(c *dispatch.Config) { c.Senders = map[string]deliver.Sender{"x": nil} },
+		`Senders key "X"`:       func(c *dispatch.Config) { c.Senders = map[string]deliver.Sender{"X": &bench{}} },
 		`SenderLimits["https"]`: func(c *dispatch.Config) { c.SenderLimits = map[string]deliver.Limits{"https": {Rate: -1}} },
 		`SenderLimits key "x"`:  func(c *dispatch.Config) { c.SenderLimits = map[string]deliver.Limits{"x": {Rate: 1}} },
 		"Workers -1":            func(c *dispatch.Config) { c.Workers = -1 },

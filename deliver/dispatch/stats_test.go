@@ -188,6 +188,13 @@ func TestStatsCountLanes(t *testing.T) {
 		b.commit("b", "q", 20, true)
 		pass(time.Second)
 		lanes("one takes, one fails all", 2, 1)
+		worst, _ := b.d.Lane("b")
+		if all := b.d.Lanes(2); len(all) != 2 || all[0] != worst || all[1].EndpointID != "a" || worst.OpenUntil.Before(time.Now()) || worst.NextTry != worst.OpenUntil || worst.FailingSince.IsZero() || len(b.d.Lanes(1)) != 1 {
+			t.Errorf("lanes %+v, want the one with an open breaker before the other", all)
+		}
+		if lane, ok := b.d.Lane("c"); ok {
+			t.Errorf("a lane of no endpoint: %+v", lane)
+		}
 		down.Store(false)
 		pass(10 * time.Minute)
 		if s := b.d.Stats(); s.Open != 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
 // Whatever is set, added and removed, Elsewhere answers as a list does that is searched
@@ -175,6 +176,31 @@ func TestShare(t *testing.T) {
 		s.Set(fleet.SetOf(fleet.PartOf("stream/" + platform)))
 		if !s.Account("nasa") || !s.Account("esa") || s.Query("moon") || !s.Stream() {
 			t.Errorf("%q: the stream's part has not all accounts", platform)
+		}
+	}
+}
+
+// A forecast has the accounts of other nodes at their intervals, and under a budget in proportion.
+func TestGroups(t *testing.T) {
+	var x Elsewhere
+	x.Set("none", Terms{Interval: time.Second}, nil, time.Time{})
+	own := []pace.Group{{Accounts: 3, Rate: 1, Interval: time.Second}, {Accounts: 1, Rate: 5, Interval: time.Hour}}
+	if got := x.Groups(own, true, 0.5); !slices.Equal(got, own) {
+		t.Errorf("without other nodes: %+v", got)
+	}
+	x.Set("m", Terms{Interval: time.Minute}, []uint64{1, 2, 3, 4}, time.Time{})
+	for _, row := range []struct {
+		name     string
+		own      []pace.Group
+		budgeted bool
+		want     []pace.Group
+	}{
+		{"intervals", own, false, append(slices.Clip(own), pace.Group{Accounts: 4, Rate: 2, Interval: time.Minute})},
+		{"a budget", own, true, []pace.Group{{Accounts: 6, Rate: 1, Interval: time.Second}, {Accounts: 2, Rate: 5, Interval: time.Hour}}},
+		{"none of its own", nil, true, []pace.Group{{Accounts: 4, Rate: 0.5, Interval: time.Minute}}},
+	} {
+		if got := x.Groups(slices.Clone(row.own), row.budgeted, 0.5); !slices.Equal(got, row.want) {
+			t.Errorf("%s: %+v, want %+v", row.name, got, row.want)
 		}
 	}
 }

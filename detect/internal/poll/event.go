@@ -3,7 +3,6 @@ package poll
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -58,12 +57,11 @@ func preview(tw *fetcher.Tweet) string {
 	if text == "" {
 		text = tw.Text
 	}
-	for i, n := 0, 0; i < len(text); n++ {
-		if n == 100 {
+	n := 0
+	for i := range text {
+		if n++; n > 100 {
 			return strings.Clone(text[:i])
 		}
-		_, size := utf8.DecodeRuneInString(text[i:])
-		i += size
 	}
 	return text
 }
