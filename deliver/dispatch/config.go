@@ -23,7 +23,7 @@ type Config struct {
 	// handlers has the key deliver.SchemeHandler. Required.
 	Senders map[string]deliver.Sender
 	// SenderLimits has the limits, by scheme as in Senders, of endpoints without Limits of their
-	// own. Defaults to none.
+	// own. A handler has none: it waits, or asks for a wait by deliver.RetryAfter. Defaults to none.
 	SenderLimits map[string]deliver.Limits
 
 	// Workers bounds the attempts under way in all lanes. Defaults to 256.
@@ -98,8 +98,8 @@ func (c Config) withDefaults() (Config, error) {
 		if err := l.Validate(); err != nil {
 			return c, fmt.Errorf("dispatch: SenderLimits[%q]: %w", scheme, err)
 		}
-		if c.Senders[scheme] == nil {
-			return c, fmt.Errorf("dispatch: SenderLimits key %q is not allowed: want a key of Senders", scheme)
+		if c.Senders[scheme] == nil || scheme == deliver.SchemeHandler {
+			return c, fmt.Errorf("dispatch: SenderLimits key %q is not allowed: want a key of Senders other than %q", scheme, deliver.SchemeHandler)
 		}
 	}
 	for _, f := range []struct {

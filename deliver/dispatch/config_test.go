@@ -21,13 +21,17 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		`Senders key "X"`:       func(c *dispatch.Config) { c.Senders = map[string]deliver.Sender{"X": &bench{}} },
 		`SenderLimits["https"]`: func(c *dispatch.Config) { c.SenderLimits = map[string]deliver.Limits{"https": {Rate: -1}} },
 		`SenderLimits key "x"`:  func(c *dispatch.Config) { c.SenderLimits = map[string]deliver.Limits{"x": {Rate: 1}} },
-		"Workers -1":            func(c *dispatch.Config) { c.Workers = -1 },
-		"LaneInFlight":          func(c *dispatch.Config) { c.LaneInFlight = 5000 },
-		"LaneQueue":             func(c *dispatch.Config) { c.LaneQueue = -2 },
-		"Timeout":               func(c *dispatch.Config) { c.Timeout = time.Hour },
-		"Lease":                 func(c *dispatch.Config) { c.Lease = time.Second },
-		"RetrySchedule of 4":    func(c *dispatch.Config) { c.RetrySchedule = make([]time.Duration, 4) },
-		"RetrySchedule dela":    func(c *dispatch.Config) { c.RetrySchedule = []time.Duration{-1} },
+		`SenderLimits key "handler"`: func(c *dispatch.Config) {
+			c.Senders[deliver.SchemeHandler] = deliver.Handlers{}
+			c.SenderLimits = map[string]deliver.Limits{deliver.SchemeHandler: {Rate: 1}}
+		},
+		"Workers -1":         func(c *dispatch.Config) { c.Workers = -1 },
+		"LaneInFlight":       func(c *dispatch.Config) { c.LaneInFlight = 5000 },
+		"LaneQueue":          func(c *dispatch.Config) { c.LaneQueue = -2 },
+		"Timeout":            func(c *dispatch.Config) { c.Timeout = time.Hour },
+		"Lease":              func(c *dispatch.Config) { c.Lease = time.Second },
+		"RetrySchedule of 4": func(c *dispatch.Config) { c.RetrySchedule = make([]time.Duration, 4) },
+		"RetrySchedule dela": func(c *dispatch.Config) { c.RetrySchedule = []time.Duration{-1} },
 	} {
 		c := dispatch.Config{Outbox: store.Ports().Outbox, Endpoints: endpoints.NewStore(store.Ports().Records, nil), Senders: map[string]deliver.Sender{"https": &bench{}}}
 		tune(&c)
