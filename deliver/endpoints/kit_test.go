@@ -17,7 +17,6 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -232,11 +231,4 @@ func answer(status int, body string, headers ...string) roundTrip {
 		}
 		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
 	}
-}
-
-// sampleBody is the body of an event.
-func sampleBody() []byte {
-	post := &fetcher.Tweet{ID: "1", Text: "rotated", Username: "nasa", PublishedAt: time.Unix(1700000000, 0)}
-	ev := &deliver.Event{ID: "evt_1", Source: src("a"), TweetID: post.ID, AuthorUsername: "nasa", PublishedAt: post.PublishedAt, DetectedAt: post.PublishedAt}
-	return deliver.AppendBody(nil, ev, post)
 }

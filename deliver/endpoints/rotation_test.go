@@ -1,11 +1,9 @@
 package endpoints_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +12,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
-	"github.com/streamwatch/streamwatch/deliver/receive"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 )
 
@@ -213,63 +210,4 @@ func TestRotateSecretShowsItOnce(t *testing.T) {
 	if e, err = r.m.Get(t.Context(), "o", r.id); err != nil || e.Secret != "" || len(e.OldSecrets) != 1 || e.OldSecrets[0].Secret != "" || e.OldSecrets[0].Until.IsZero() {
 		t.Errorf("Get: %+v, %v", e, err)
 	}
-}
-
-// A new URL with a new secret is another receiver, which never knew the old one.
-func TestRotationWithAnotherReceiver(t *testing.T) {
-	r := newRotating(t)
-	key := deliver.GenerateSecret()
-	r.secrets = append(r.secrets, key)
-	if _, err := r.m.Update(t.Context(), "o", r.id, endpoints.Update{URL: ptr("https://two.example.com/"), Secret: &key}); err != nil {
-		t.Fatal(err)
-	}
-	if got := r.verifies(); got != "[1] [1]" {
-		t.Errorf("verified by %s, want the new secret alone", got)
-	}
-}
-
-// Receivers with a Verifier accept all through a rotation, whichever of the two
-// secrets they know, and with a secret that has ended none.
-func TestVerifierThroughARotation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRotating(t)
-		if err := r.rotate(nil); err != nil {
-			t.Fatal(err)
-		}
-		for _, grace := range []bool{true, false} {
-			e, err := r.b.stored().Get(t.Context(), "o", r.id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for name, secrets := range map[string][]deliver.Secret{"old": r.secrets[:1], "new": r.secrets[1:], "both": r.secrets} {
-				for _, bare := range []bool{false, true} { // bare: a receiver that looks at X-Signature-256 alone
-					v, err := receive.NewVerifier(receive.Config{Secrets: secrets})
-					if err != nil {
-						t.Fatal(err)
-					}
-					var status int
-					hook := newSender(t, webhook.Config{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-						if bare {
-							for _, name := range []string{deliver.HeaderStandardID, deliver.HeaderStandardTimestamp, deliver.HeaderStandardSignature} {
-								req.Header.Del(name)
-							}
-						}
-						w := httptest.NewRecorder()
-						v.Handler(func(context.Context, receive.Received) error { return nil }).ServeHTTP(w, req)
-						status = w.Code
-						return w.Result(), nil
-					})})
-					d := delivery(e.URL)
-					d.Endpoint = e
-					d.Event.Body = sampleBody()
-					hook.Send(t.Context(), d)
-					want := name == "both" || name == "new" && !(grace && bare) || name == "old" && grace
-					if got := status == http.StatusNoContent; got != want {
-						t.Errorf("grace %t, secrets %s, X-Signature-256 alone %t: status %d, want accepted %t", grace, name, bare, status, want)
-					}
-				}
-			}
-			pass(24 * time.Hour)
-		}
-	})
 }
