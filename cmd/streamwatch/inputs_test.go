@@ -1,4 +1,4 @@
-package feed_test
+package main
 
 import (
 	"net/http"
