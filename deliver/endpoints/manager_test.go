@@ -90,8 +90,9 @@ func TestManagerRefuses(t *testing.T) {
 	if _, err := private.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "http://127.0.0.1:8080/x"}); err != nil {
 		t.Errorf("with AllowPrivate: %v", err)
 	}
-	if _, err := endpoints.New(endpoints.Config{}); err == nil {
-		t.Error("a manager without a store must be refused")
+	_, none := endpoints.New(endpoints.Config{Dispatcher: &dispatch.Dispatcher{}})
+	if _, err := endpoints.New(endpoints.Config{Store: &endpoints.Store{}, Dispatcher: &dispatch.Dispatcher{}, MaxPerSource: -1}); err == nil || none == nil {
+		t.Errorf("a manager without a store: %v; of -1 endpoints: %v", none, err)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/streamwatch/streamwatch/fetcher/feed"
@@ -37,19 +39,32 @@ func TestMemoryFails(t *testing.T) {
 			t.Errorf("error %v, want %v", err, m.err)
 		}
 	}
-	m.state = []byte(`{"format": 99}`)
-	f, _ = serving(t, func(c *feed.Config) { c.Memory = m }, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, items("a")) })
-	if _, err := newReader(t, f).try(); err == nil {
-		t.Error("a state of another format is read")
+	gone := filepath.Join(t.TempDir(), "gone")
+	dir, err := feed.NewDir(gone)
+	if err != nil || os.Remove(gone) != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]feed.Memory{"of another format": &failing{state: []byte(`{"format": 99}`)}, "that is no JSON": &failing{state: []byte(`{`)},
+		"that cannot be read": &failing{load: errors.New("disk full")}, "in a directory that is gone": dir} {
+		f, _ := serving(t, func(c *feed.Config) { c.Memory = m }, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, items("a")) })
+		if _, err := newReader(t, f).try(); err == nil {
+			t.Errorf("a state %s is taken", name)
+		}
+	}
+	for _, path := range []string{"", "memory_test.go/x"} {
+		if _, err := feed.NewDir(path); err == nil {
+			t.Errorf("a directory %q is made", path)
+		}
 	}
 }
 
 type failing struct {
-	err   error
+	err   error // of Save
+	load  error
 	state []byte
 }
 
-func (m *failing) Load(context.Context, string) ([]byte, error) { return m.state, nil }
+func (m *failing) Load(context.Context, string) ([]byte, error) { return m.state, m.load }
 
 func (m *failing) Save(_ context.Context, _ string, state []byte) error {
 	if m.err == nil {
