@@ -218,7 +218,8 @@ func TestRecoverSince(t *testing.T) {
 }
 
 // What a disabled endpoint missed is sent when it is enabled and recovered; one
-// that fails at once again is asked once a call. More than a page of the log.
+// that fails at once again is asked once a call. Recover reads the log once: each page from where
+// the one before ended, without counting what is on all pages.
 func TestRecoverAfterDisabling(t *testing.T) {
 	const n = 2500
 	synctest.Test(t, func(t *testing.T) {
@@ -239,9 +240,23 @@ func TestRecoverAfterDisabling(t *testing.T) {
 		if _, err := m.Enable(t.Context(), "o", "a"); err != nil {
 			t.Fatal(err)
 		}
+		log := &askedLog{Log: b.store.Ports().Log}
+		m = b.manager(func(c *endpoints.Config) { c.Log = log })
 		got, err := m.Recover(t.Context(), "o", "a", time.Time{})
 		if err != nil || got != n {
 			t.Errorf("recovered %d, %v; want %d", got, err, n)
+		}
+		var first int
+		for _, q := range log.asked {
+			if q.Cursor == "" {
+				first++
+			}
+			if !q.NoTotal || q.Page > 1 {
+				t.Errorf("asked for page %d, without the total: %t", q.Page, q.NoTotal)
+			}
+		}
+		if first != 2 { // the second look finds that nothing is left
+			t.Errorf("began to read %d times, want 2: %d pages", first, len(log.asked))
 		}
 		pass(time.Minute)
 		for i, s := range b.all() {
@@ -265,41 +280,6 @@ type askedLog struct {
 func (l *askedLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
 	l.asked = append(l.asked, q)
 	return l.Log.Deliveries(ctx, q)
-}
-
-// Recover reads the log once: each page from where the one before ended, without counting
-// what is on all pages.
-func TestRecoverReadsTheLogOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, m, _ := downBench(t)
-		b.run()
-		b.commit("a", "p", 2500, false)
-		if _, err := m.Disable(t.Context(), "o", "a", "maintenance"); err != nil {
-			t.Fatal(err)
-		}
-		pass(time.Hour)
-		if _, err := m.Enable(t.Context(), "o", "a"); err != nil {
-			t.Fatal(err)
-		}
-		log := &askedLog{Log: b.store.Ports().Log}
-		m = b.manager(func(c *endpoints.Config) { c.Log = log })
-		if n, err := m.Recover(t.Context(), "o", "a", time.Time{}); n != 2500 || err != nil {
-			t.Errorf("recovered %d, %v; want 2500", n, err)
-		}
-		var first int
-		for _, q := range log.asked {
-			if q.Cursor == "" {
-				first++
-			}
-			if !q.NoTotal || q.Page > 1 {
-				t.Errorf("asked for page %d, without the total: %t", q.Page, q.NoTotal)
-			}
-		}
-		if first != 2 { // the second look finds that nothing is left
-			t.Errorf("began to read %d times, want 2: %d pages", first, len(log.asked))
-		}
-		b.stop()
-	})
 }
 
 func TestRedeliverWithoutALog(t *testing.T) {
