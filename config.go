@@ -104,8 +104,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// Logger gets messages for operators. Defaults to none.
 	Logger *slog.Logger
-	// Now returns the time for timestamps; waits use the runtime's timers. Defaults to
-	// time.Now.
+	// Now returns the time for timestamps; waits use the runtime's timers. What a Store decides by
+	// time goes by its own clock, if it has one: see storage.Ports. Defaults to time.Now.
 	Now func() time.Time
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,7 +102,8 @@ func TestOneTraceFromPollToAcknowledgement(t *testing.T) {
 	hook := newReceiver(t, 503, 500, 200)
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{watched}})
 	cfg := streamwatch.Config{Fetcher: platform, Deliver: dispatch.Config{RetrySchedule: []time.Duration{time.Millisecond, time.Hour}}}
-	store := memory.New(memory.Options{})
+	var ahead atomic.Int64
+	store := memory.New(memory.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 
 	first := start(t, c, store, cfg, 1)
 	first.watch(hook.URL + "/hook/s3cr3t?token=s3cr3t")
@@ -109,7 +111,7 @@ func TestOneTraceFromPollToAcknowledgement(t *testing.T) {
 	got := []string{<-hook.requests, <-hook.requests}
 	first.stop()
 
-	cfg.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } // when the next attempt is due
+	ahead.Store(int64(2 * time.Hour)) // when the next attempt is due
 	second := start(t, c, store, cfg, 1)
 	got = append(got, <-hook.requests)
 	second.stop()
