@@ -274,9 +274,13 @@ func TestProbesShareALimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				var probes, refusals atomic.Int64
-				var from time.Time // when refusals begin
+				var from atomic.Pointer[time.Time] // when refusals begin
 				refuse := func(who string) *fetcher.RateLimitError {
-					if left := time.Until(from.Add(10 * time.Minute)); who == tt.refused && !from.IsZero() && left > 0 {
+					at := from.Load()
+					if at == nil || who != tt.refused {
+						return nil
+					}
+					if left := time.Until(at.Add(10 * time.Minute)); left > 0 {
 						refusals.Add(1)
 						return &fetcher.RateLimitError{RetryAfter: left, All: tt.all}
 					}
@@ -308,7 +312,8 @@ func TestProbesShareALimit(t *testing.T) {
 				m.Interval = 10 * time.Second
 				set(t, d, m)
 				after(2 * time.Minute)
-				w.do(func() { from = time.Now() })
+				now := time.Now()
+				from.Store(&now)
 				after(time.Minute)
 				probed := probes.Load()
 				polled := polls(w, func() { after(7 * time.Minute) })

@@ -1,7 +1,6 @@
 package push
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
 // script is a Streamer that does what a test says, and a sink that takes notes.
@@ -33,7 +33,7 @@ type script struct {
 	accounts []fetcher.Account
 	stores   int
 
-	log       bytes.Buffer
+	log       heard.Output
 	asQueries bool
 	billed    fetcher.Billed
 	closed    time.Time
