@@ -103,7 +103,7 @@ func TestAnOwnersConnectionsAreBounded(t *testing.T) {
 		before := runtime.NumGoroutine()
 		w.openAs("three", "").wantsRefusal(4003, "too many connections: the account has 2 of at most 2")
 		synctest.Wait()
-		if n := runtime.NumGoroutine() - before; n != 0 {
+		if n := runtime.NumGoroutine() - before; n > 0 { // a goroutine of an earlier test may end
 			t.Errorf("the refused key leaves %d goroutines", n)
 		}
 		first.ws.CloseNow()
