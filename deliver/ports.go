@@ -20,7 +20,7 @@ type Outbox interface {
 	// Claim returns deliveries that are not final and have a Due of r.Now or earlier. They are
 	// ordered by Due, and deliveries with equal Due by their creation. Claim atomically sets
 	// their Due to r.Now + r.Lease: while a lease lasts, no other call returns the delivery. No
-	// call returns a delivery twice. Claim does not use the store's clock. The deliveries have
+	// call returns a delivery twice. r.Now is the only clock of Claim. The deliveries have
 	// their new Due and their events, but no endpoints.
 	Claim(ctx context.Context, r ClaimRequest) ([]Delivery, error)
 	// Settle records the settlements in their order, all or none of them. The caller need not

@@ -20,7 +20,7 @@
 //     Pages of Options.Origins get CORS headers and answers to preflights.
 //  2. The route is found: 404 if there is none, 405 with Allow if the path has
 //     other methods.
-//  3. The x-api-key is checked. Missing, malformed, unknown, expired and revoked
+//  3. The key is checked: the x-api-key, or that of Options.Key. Missing, malformed, unknown, expired and revoked
 //     keys all get the same 401. Health and the OpenAPI document need no key. The hub
 //     checks the keys of WebSocket clients: see WebSocketAuth.
 //  4. The request counts against the key's rate and Options.OwnerKeys: 429 with

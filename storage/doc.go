@@ -72,7 +72,8 @@
 //     number given, do not count events.
 //   - An event never has two deliveries to the same endpoint.
 //   - A delivery that is not final is never removed, and Claim finds it when it is due. A claim
-//     is just a Due in the future, which is never compared with the store's clock.
+//     is just a Due in the future, which is compared with ClaimRequest.Now alone. In a fleet that is
+//     Ports.Now.
 //   - A balance is the sum of all entries ever made. It includes reserved credits. The
 //     available credits are never below zero. A reservation expires without a call.
 //   - The cursor of a target is the last one committed, with everything else in its batch.
@@ -81,7 +82,8 @@
 //
 // A Beat is one transaction; its doc comment lists the steps in order. Journal.Commit looks up the
 // term of Batch.Fence in its own transaction. Index the part of an endpoint together with Due.
-// All engines need one clock, the server's: for leases, and as Ports.Now for each Due. Terms, generations, parts, the count of
+// All engines need one clock, the server's: for leases, and as Ports.Now for each Due.
+// Terms, generations, parts, the count of
 // beats, the epoch and the feed survive a restart. A store that loses its last writes, for example
 // in a failover, must lose those to all of these from the same moment on.
 //
