@@ -30,7 +30,7 @@ func spends(t *testing.T, w *world, node, platform string) spender {
 		c.Node, c.Platform, c.Roles.Stream, c.Cost = node, platform, p.stream, Cost{Prices: fetcher.Prices{Event: 1}, Limit: 100}
 		c.Logger = slog.New(slog.NewTextHandler(p.log, nil))
 	})
-	set(t, p.Detector, sub("m", "nasa"))
+	set(t, p.Detector, sub("m", "nasa"+node))
 	go func() { p.ended <- p.Run(ctx) }()
 	synctest.Wait()
 	return p

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// clock is the server's clock, as the store knows it from its last look at a fleet. In between it
+// clock is the server's clock, as the store knows it from its looks at a fleet. In between it
 // follows the runtime's clock, which does not jump.
 type clock struct {
 	mu     sync.Mutex
@@ -13,20 +13,24 @@ type clock struct {
 	at     time.Time // when the server's clock showed that
 }
 
-// newClock returns a clock that shows this machine's time until the first set.
+// newClock returns a clock that shows this machine's time until a look contradicts it.
 func newClock() *clock { return &clock{server: time.Now().Round(0), at: time.Now()} }
 
-// set notes the time that the server told in a call that began at sent. The error is half of the
-// call's duration at most, so a slow call, which may have been repeated, changes nothing.
+// set notes the time that the server told in a call that began at sent. The server's clock now
+// shows what it told or, at most, the call's duration more; what it was thought to show is changed
+// only as far as it is outside of that.
 func (c *clock) set(server, sent time.Time) {
 	now := time.Now()
-	took := now.Sub(sent)
-	if took > time.Second {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.server, c.at = server.Add(took/2), now
+	thought := c.server.Add(now.Sub(c.at))
+	if latest := server.Add(now.Sub(sent)); thought.After(latest) {
+		thought = latest
+	}
+	if thought.Before(server) {
+		thought = server
+	}
+	c.server, c.at = thought, now
 }
 
 // now returns the server's time.

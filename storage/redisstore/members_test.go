@@ -1,8 +1,10 @@
 package redisstore_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -154,4 +156,32 @@ func TestTimesAreByTheServersClock(t *testing.T) {
 	_, err = s.Ports().Members.Beat(t.Context(), fleet.Beat{Fence: one.Fence})
 	wantErr(t, err, fleet.ErrFenced)
 	want(t, "terms are left", server.Exists("{streamwatch}:members"), false)
+}
+
+// late is a connection whose answers are 50 ms under way.
+type late struct{ net.Conn }
+
+func (c late) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	<-time.After(50 * time.Millisecond)
+	return n, err
+}
+
+// A clock that is right stays so, however long answers take: a monitor whose creation is stamped
+// too late misses the posts until then.
+func TestClockWithSlowAnswers(t *testing.T) {
+	server := miniredis.RunT(t)
+	s, err := redisstore.Open(t.Context(), &redis.UniversalOptions{Addrs: []string{server.Addr()},
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			return late{c}, err
+		}}, redisstore.Options{AllowEviction: true})
+	must(t, err)
+	defer s.Close(t.Context())
+	if _, err := s.Ports().Members.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if off := time.Until(s.Ports().Now()); off.Abs() > 10*time.Millisecond {
+		t.Errorf("Ports.Now is %s ahead of the server's clock", off)
+	}
 }
