@@ -104,8 +104,8 @@
 //
 // Requests to one host are at least Config.HostGap apart. The default of one second is enough
 // to read 900 feeds of one host every 15 minutes. The feeds of a host are read in turn
-// (fetcher.Turner): owners take turns, and the feeds of an owner are in the order in which they
-// were due. A Timeline call without its turn fails with a RateLimitError if it would wait for more
+// (fetcher.Turner): owners take turns, and the feeds of an owner are in the order of their
+// last turns. A Timeline call without its turn fails with a RateLimitError if it would wait for more
 // than five seconds, and keeps its place. Each host is a bucket
 // (fetcher.Bucketer), so a 429 delays requests to that host only. If a temporary redirect leads
 // to a host that answers 429, only this feed waits. The User-Agent contains Config.Contact. The

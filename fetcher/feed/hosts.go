@@ -28,7 +28,8 @@ type hosts struct {
 }
 
 // line has the feeds that wait for a request to a host. Owners take turns: a feed's place is in
-// the round after that of its owner's last place. Places of a round are in the order of asking.
+// the round after that of its owner's last place. Places of a round are in the order of asking, an
+// owner's feeds in that of their last turns: so all are read equally often, whenever they ask.
 type line struct {
 	free    time.Time            // the next free turn
 	round   int                  // of the feed that had the last turn
@@ -38,15 +39,21 @@ type line struct {
 }
 
 type place struct {
-	feed  string
 	round int
-	due   time.Time // when the feed was told to ask again
+	asker
 }
 
-// turn asks for a feed's turn at a host. It returns 0 if the feed may make its request now; used is
-// set if it makes it. Otherwise turn returns when to ask again. The feed keeps its place in the line.
-// An absent feed, which does not come when it was told to, holds up nobody.
-func (h *hosts) turn(host, feed string, owners []string, used bool, now time.Time) time.Duration {
+type asker struct {
+	feed, owner string
+	last        time.Time // when it had its last turn
+	due         time.Time // when it was told to ask again
+}
+
+// turn asks for the turn of a feed, whose last one was at the time last, at a host. It returns 0 if
+// the feed may make its request now; used is set if it makes it. Otherwise turn returns when to ask
+// again. The feed keeps its place in the line. An absent feed, which does not come when it was told
+// to, holds up nobody.
+func (h *hosts) turn(host, feed string, owners []string, last time.Time, used bool, now time.Time) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.line(host, now)
@@ -64,7 +71,7 @@ func (h *hosts) turn(host, feed string, owners []string, used bool, now time.Tim
 		i = -1
 	}
 	if i < 0 {
-		i = l.join(feed, owners, now)
+		i = l.join(feed, owners, last, now)
 	}
 	before := 0
 	for _, p := range l.waiting[:i] {
@@ -108,12 +115,18 @@ func (h *hosts) line(host string, now time.Time) *line {
 }
 
 // join gives a feed a place, by the owner with the fewest places, and returns its index.
-func (l *line) join(feed string, owners []string, now time.Time) int {
+func (l *line) join(feed string, owners []string, last, now time.Time) int {
 	owner := slices.MinFunc(owners, func(a, b string) int { return cmp.Compare(l.next(a), l.next(b)) })
 	round := l.next(owner)
 	l.rounds[owner] = round
 	i := sort.Search(len(l.waiting), func(i int) bool { return l.waiting[i].round > round })
-	l.waiting = slices.Insert(l.waiting, i, place{feed, round, now})
+	l.waiting = slices.Insert(l.waiting, i, place{round, asker{feed, owner, last, now}})
+	for j, p := range slices.Backward(l.waiting[:i]) {
+		if p.owner == owner && p.last.After(last) {
+			l.waiting[j].asker, l.waiting[i].asker = l.waiting[i].asker, p.asker
+			i = j
+		}
+	}
 	return i
 }
 
@@ -135,7 +148,7 @@ func later(a, b time.Time) time.Time {
 // one host do not use up the engine's concurrent calls.
 func (h *hosts) wait(ctx context.Context, host, feed string) error {
 	for {
-		pause := h.turn(host, feed, noOwner, true, time.Now())
+		pause := h.turn(host, feed, noOwner, time.Time{}, true, time.Now())
 		if pause > maxTurn {
 			return tooEarly(pause)
 		}

@@ -26,6 +26,7 @@ type polled struct {
 	moved  *url.URL  // target of a permanent redirect, nil for the feed's own URL
 	via    string    // the other host to which redirects led, "" for none
 	asked  time.Time // time of the last successful request
+	turn   time.Time // time of the last turn: see hosts.turn
 	pause  time.Time // no request before this time, because the publisher asks for that
 	closed time.Time // no request before this time, because the server refused the last one
 	why    error     // the lasting error of that refusal, or nil

@@ -203,7 +203,8 @@ func (f *Fetcher) Turn(c fetcher.Call, owners []string) time.Duration {
 	if err != nil {
 		return 0
 	}
-	known, now := f.state(a).get(), f.cfg.Now()
+	s := f.state(a)
+	known, now := s.get(), f.cfg.Now()
 	if now.Before(known.closed) || now.Before(known.pause) {
 		return 0
 	}
@@ -211,10 +212,11 @@ func (f *Fetcher) Turn(c fetcher.Call, owners []string) time.Duration {
 		if host == "" {
 			continue
 		}
-		if pause := f.hosts.turn(host, a.id, owners, false, time.Now()); pause > 0 {
+		if pause := f.hosts.turn(host, a.id, owners, known.turn, false, time.Now()); pause > 0 {
 			return pause
 		}
 	}
+	s.set(func(p *polled) { p.turn = time.Now() })
 	return 0
 }
 
