@@ -1,6 +1,7 @@
 package fetcher_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -48,16 +49,36 @@ func TestReach(t *testing.T) {
 // only hides all methods of a Fetcher but Timeline, as a wrapper does.
 type only struct{ fetcher.Fetcher }
 
+// whole has the methods of every role.
+type whole struct {
+	fetcher.Fetcher
+	fetcher.BatchFetcher
+	fetcher.Searcher
+	fetcher.Prober
+	fetcher.Bucketer
+	fetcher.Turner
+	fetcher.Streamer
+}
+
+// A role is the one that is given, else the Fetcher's own.
 func TestRolesOf(t *testing.T) {
-	s, other := &shelf{}, &shelf{}
-	if r := fetcher.RolesOf(s); r.Batch != s || r.Search != s {
-		t.Errorf("roles %+v, want both of the Fetcher's own", r)
-	}
-	if r := fetcher.RolesOf(only{s}); r.Batch != nil || r.Search != nil {
-		t.Errorf("roles %+v of a wrapper with Timeline alone, want none", r)
-	}
-	got := fetcher.Roles{Search: other}.Or(fetcher.RolesOf(s))
-	if got.Batch != s || got.Search != other {
-		t.Errorf("roles %+v, want the one that is given, and what lacks from the others", got)
+	own, given := &whole{}, &whole{}
+	all := fetcher.Roles{Probe: given, Batch: given, Search: given, Buckets: given, Turns: given, Stream: given, SearchStream: given}
+	roles := reflect.TypeFor[fetcher.Roles]()
+	for i := range roles.NumField() {
+		role, want := roles.Field(i).Name, any(own)
+		if role == "Probe" || role == "SearchStream" {
+			want = nil
+		}
+		field := func(r fetcher.Roles) any { return reflect.ValueOf(r).Field(i).Interface() }
+		if got := field(fetcher.RolesOf(own)); got != want {
+			t.Errorf("%s of a Fetcher with all methods is %v, want %v", role, got, want)
+		}
+		if got := field(fetcher.RolesOf(only{own})); got != nil {
+			t.Errorf("%s of a wrapper with Timeline alone is %v, want none", role, got)
+		}
+		if field(all.Or(fetcher.RolesOf(own))) != any(given) || field(fetcher.Roles{}.Or(all)) != any(given) {
+			t.Errorf("%s is not the one that is given, or lacks where the others have it", role)
+		}
 	}
 }
