@@ -1,11 +1,9 @@
 package bluesky
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +14,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fetcher/fetchertest"
 	"github.com/streamwatch/streamwatch/fetcher/internal/sockettest"
 )
 
@@ -213,40 +210,4 @@ func TestJetstreamV2OfManyAccounts(t *testing.T) {
 		}
 		s.stop()
 	})
-}
-
-func TestStreamerSuiteV2(t *testing.T) {
-	fetchertest.TestStreamer(t, fetchertest.StreamKit{Bubble: true, Open: func(t testing.TB) fetchertest.StreamUpstream {
-		floor := 0
-		server := newServerV2(t, func() int { return floor })
-		newest, made := map[string]string{}, 0
-		send := func(a fetcher.Account, operation, text string) {
-			record := ""
-			if text != "" {
-				b, _ := json.Marshal(map[string]string{"text": text, "createdAt": time.Now().UTC().Format(time.RFC3339)})
-				record = string(b)
-			}
-			server.Push(commitV2(a.UserID, operation, newest[a.UserID], record, time.Now(), server.Len()+1))
-		}
-		return fetchertest.StreamUpstream{
-			New: func(t testing.TB) fetcher.Streamer {
-				j, err := NewJetstream(JetstreamConfig{URL: (&url.URL{Scheme: "ws", Host: "jetstream.example.com", Path: "/subscribe"}).String(), HTTP: server.Client()})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return j
-			},
-			Accounts: threeAccounts,
-			Post: func(a fetcher.Account, text string) {
-				made++
-				newest[a.UserID] = tidAt(eventTime.Add(time.Duration(made) * time.Second))
-				send(a, "create", text)
-			},
-			Edit:    func(a fetcher.Account, text string) { send(a, "update", text) },
-			Delete:  func(a fetcher.Account) { send(a, "delete", "") },
-			Break:   server.Cut,
-			Resumes: true,
-			Clamp:   func() { floor = server.Len() + 1 },
-		}
-	}})
 }

@@ -48,35 +48,50 @@ func TestProberSuite(t *testing.T) {
 func TestStreamerSuite(t *testing.T) {
 	fetchertest.TestStreamer(t, fetchertest.StreamKit{Bubble: true, Open: func(t testing.TB) fetchertest.StreamUpstream {
 		server := newJetstreamServer(t)
-		newest, made := map[string]string{}, 0
-		send := func(a fetcher.Account, operation, text string) {
-			record := ""
-			if text != "" {
-				record = fmt.Sprintf(`{"$type":"app.bsky.feed.post","text":%q,"createdAt":%q}`, text, time.Now().UTC().Format(time.RFC3339))
-			}
-			server.Push(commit(a.UserID, operation, postCollection, newest[a.UserID], record, time.Now(), server.Len()+1))
-		}
-		return fetchertest.StreamUpstream{
-			New: func(t testing.TB) fetcher.Streamer {
-				j, err := NewJetstream(JetstreamConfig{URL: "ws://jetstream.example.com/subscribe", HTTP: server.Client()})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return j
-			},
-			Accounts: threeAccounts,
-			Post: func(a fetcher.Account, text string) {
-				made++
-				newest[a.UserID] = tidAt(eventTime.Add(time.Duration(made) * time.Second))
-				send(a, "create", text)
-			},
-			Edit:    func(a fetcher.Account, text string) { send(a, "update", text) },
-			Delete:  func(a fetcher.Account) { send(a, "delete", "") },
-			Break:   server.Cut,
-			Resumes: true,
-			Clamp:   func() { <-time.After(keptFor) },
-		}
+		return server.upstream(func(did, operation, key, record string, at time.Time, seq int) string {
+			return commit(did, operation, postCollection, key, record, at, seq)
+		}, func() { <-time.After(keptFor) })
 	}})
+}
+
+func TestStreamerSuiteV2(t *testing.T) {
+	fetchertest.TestStreamer(t, fetchertest.StreamKit{Bubble: true, Open: func(t testing.TB) fetchertest.StreamUpstream {
+		floor := 0
+		server := newServerV2(t, func() int { return floor })
+		return server.upstream(commitV2, func() { floor = server.Len() + 1 })
+	}})
+}
+
+// upstream is a Jetstream whose events are written by event, and which forgets them by clamp.
+func (server *jetstreamServer) upstream(event func(did, operation, key, record string, at time.Time, seq int) string, clamp func()) fetchertest.StreamUpstream {
+	newest, made := map[string]string{}, 0
+	send := func(a fetcher.Account, operation, text string) {
+		record := ""
+		if text != "" {
+			record = fmt.Sprintf(`{"$type":"app.bsky.feed.post","text":%q,"createdAt":%q}`, text, time.Now().UTC().Format(time.RFC3339))
+		}
+		server.Push(event(a.UserID, operation, newest[a.UserID], record, time.Now(), server.Len()+1))
+	}
+	return fetchertest.StreamUpstream{
+		New: func(t testing.TB) fetcher.Streamer {
+			j, err := NewJetstream(JetstreamConfig{URL: "ws://jetstream.example.com/subscribe", HTTP: server.Client()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return j
+		},
+		Accounts: threeAccounts,
+		Post: func(a fetcher.Account, text string) {
+			made++
+			newest[a.UserID] = tidAt(eventTime.Add(time.Duration(made) * time.Second))
+			send(a, "create", text)
+		},
+		Edit:    func(a fetcher.Account, text string) { send(a, "update", text) },
+		Delete:  func(a fetcher.Account) { send(a, "delete", "") },
+		Break:   server.Cut,
+		Resumes: true,
+		Clamp:   clamp,
+	}
 }
 
 // A PDS that has forgotten a part says so by a gap, after SignalUp: there is no Clamp.
