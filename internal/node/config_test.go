@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -39,9 +38,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestAfterLeave(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		m := w.start("a")
 		w.until(lease, "all is polled", w.covered)
 		last := m.Fence()
@@ -56,9 +53,7 @@ func TestAfterLeave(t *testing.T) {
 }
 
 func TestFingerprints(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		w.start("a")
 		w.start("b", func(c *node.Config) { c.Node.Fingerprint = "other" })
 		w.until(lease, "they share the parts", w.even)
@@ -71,9 +66,7 @@ func TestFingerprints(t *testing.T) {
 
 // A store that is not there for a moment does not fail Join; one that stays away does.
 func TestJoinTries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		join := func(after time.Duration) error {
 			l := newWire(w)
 			l.set(cut)

@@ -3,7 +3,6 @@ package node_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -11,9 +10,7 @@ import (
 
 // The store has another generation than the one that a commit carried.
 func TestMoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		pass(lease)
 		m := w.nodes["n000"]
@@ -53,16 +50,12 @@ func TestMoved(t *testing.T) {
 
 // A commit is refused while the answer of the beat that has changed the fence is on its way.
 func TestMovedWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		pass(lease)
 		m := w.nodes["n000"]
 		was := m.Fence()
-		m.wire.mu.Lock()
-		m.wire.late = 300 * time.Millisecond
-		m.wire.mu.Unlock()
+		m.wire.lock(func(l *wire) { l.late = 300 * time.Millisecond })
 		w.nodes["n001"].leave()
 		w.until(2*time.Second, "the store has taken the beat", func() bool {
 			st, err := w.store.Ports().Members.Look(t.Context())
@@ -84,24 +77,18 @@ func TestMovedWaits(t *testing.T) {
 
 // The lease is counted from before a beat was sent, however late its answer comes.
 func TestTrust(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		m := w.start("a")
 		w.until(lease, "all is polled", w.covered)
 		for _, late := range []time.Duration{0, 2 * time.Second} {
 			pass(lease)
 			beats := m.wire.taken()
-			m.wire.mu.Lock()
-			m.wire.late = late
-			m.wire.mu.Unlock()
+			m.wire.lock(func(l *wire) { l.late = late })
 			w.until(lease, "a beat is sent", func() bool { return m.wire.taken() > beats })
 			sent := time.Now()
 			pass(late + 20*time.Millisecond)
 			m.wire.set(cut)
-			m.wire.mu.Lock()
-			m.wire.late = 0
-			m.wire.mu.Unlock()
+			m.wire.lock(func(l *wire) { l.late = 0 })
 			w.until(2*lease, "it is held", func() bool { return !m.State().Trusted && !w.covered() })
 			if d := time.Since(sent); d < 8700*time.Millisecond || d > 8800*time.Millisecond {
 				t.Errorf("held %v after the last beat was sent, want 8.75s", d)
@@ -115,9 +102,7 @@ func TestTrust(t *testing.T) {
 // A beat of before arrives late, and takes parts from the term: the node begins anew
 // instead of going on with them.
 func TestLateBeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		m := w.start("a")
 		w.until(lease, "all is polled", w.covered)
 		pass(lease)
@@ -136,10 +121,8 @@ func TestLateBeat(t *testing.T) {
 			t.Error("a commit is to be tried again, though parts were taken that the node did not give")
 		}
 		w.until(lease, "it begins anew", func() bool { return m.Fence().Term != was.Term && m.count() == fleet.Parts-3 })
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if m.host.losses != 1 {
-			t.Errorf("Lost was called %d times, want once", m.host.losses)
+		if m.lost() != 1 {
+			t.Errorf("Lost was called %d times, want once", m.lost())
 		}
 	})
 }
@@ -147,15 +130,11 @@ func TestLateBeat(t *testing.T) {
 // The store has lost its last writes, and the generation with them: the node begins
 // anew, though its term is there.
 func TestGenerationLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		m := w.nodes["n000"]
 		was := m.Fence()
-		m.wire.mu.Lock()
-		m.wire.refuse = fleet.ErrFenced
-		m.wire.mu.Unlock()
+		m.wire.lock(func(l *wire) { l.refuse = fleet.ErrFenced })
 		w.until(lease, "its term has ended", func() bool { return !w.covered() })
 		w.until(2*time.Second, "it begins anew", func() bool { return w.even() && m.Fence().Term != was.Term })
 	})

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/testsize"
@@ -33,9 +32,7 @@ func (w *world) demand(name string, v float64) {
 
 // That no more than all is used at any instant is checked by the world.
 func TestGrants(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 4)
 		for name, share := range map[string]float64{"n000": 10, "n001": 20, "n002": 30, "n003": 40} {
 			w.demand(name, share)
@@ -87,9 +84,7 @@ func TestGrants(t *testing.T) {
 // A node that joins has no rate before the others have come down; then it comes soon.
 func TestGrantToOneThatJoins(t *testing.T) {
 	for _, n := range []int{1, 3, 20, 100}[:testsize.Of(3, 4, 4)] {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			defer w.end()
+		inWorld(t, func(t *testing.T, w *world) {
 			fleetOf(w, n)
 			pass(3 * lease)
 			w.start("joins")
@@ -111,14 +106,12 @@ func TestGrantToOneThatJoins(t *testing.T) {
 // A node whose rate falls has come down before another one may go up, though the answer
 // that says so comes late: what is used in between is checked by the world.
 func TestGrantComesDownFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		w.demand("n000", 90)
 		w.demand("n001", 10)
 		pass(2 * lease)
-		w.nodes["n000"].wire.answerAfter(lease / 8)
+		w.nodes["n000"].wire.lock(func(l *wire) { l.late = lease / 8 })
 		w.demand("n000", 10)
 		w.demand("n001", 90)
 		w.until(lease, "the other one has come up", func() bool {
@@ -130,9 +123,7 @@ func TestGrantComesDownFirst(t *testing.T) {
 
 func TestGrantsAtRandom(t *testing.T) {
 	for seed := range uint64(testsize.Of(8, 40, 600)) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			defer w.end()
+		inWorld(t, func(t *testing.T, w *world) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			for i := range 6 {
 				w.start(fmt.Sprint("n", i))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/testsize"
@@ -15,10 +14,8 @@ import (
 // polled, evenly, and all the rate is used.
 func TestHistories(t *testing.T) {
 	for seed := range uint64(testsize.Of(15, 50, 600)) {
-		synctest.Test(t, func(t *testing.T) {
+		inWorld(t, func(t *testing.T, w *world) {
 			rng := rand.New(rand.NewPCG(seed, 2))
-			w := newWorld(t)
-			defer w.end()
 			if rng.IntN(4) == 0 {
 				w.lease = time.Duration(1000+rng.IntN(30_000)) * time.Millisecond
 			}
@@ -84,19 +81,12 @@ func (h *history) event() {
 	case what < 10:
 		w.ahead.Add(int64(time.Hour) * int64(rng.IntN(3)-1))
 	case what < 12:
-		m.wire.mu.Lock()
-		m.wire.lost = 1 + rng.IntN(3)
-		m.wire.mu.Unlock()
+		m.wire.lock(func(l *wire) { l.lost = 1 + rng.IntN(3) })
 	default:
-		m.wire.mu.Lock()
-		m.wire.mute = !m.wire.mute
-		m.wire.mu.Unlock()
+		m.wire.lock(func(l *wire) { l.mute = !l.mute })
 	}
 	for name, m := range w.nodes {
-		w.mu.Lock()
-		losses := m.host.losses
-		w.mu.Unlock()
-		if losses > 0 && !h.cut[m] {
+		if m.lost() > 0 && !h.cut[m] {
 			w.t.Errorf("seed %d: the term of %s was ended, which could beat", h.seed, name)
 			h.cut[m] = true
 		}
@@ -107,9 +97,7 @@ func (h *history) calm() {
 	w := h.w
 	for _, m := range w.nodes {
 		m.wire.set(up)
-		m.wire.mu.Lock()
-		m.wire.lost, m.wire.mute = 0, false
-		m.wire.mu.Unlock()
+		m.wire.lock(func(l *wire) { l.lost, l.mute = 0, false })
 	}
 	if len(w.nodes) == 0 {
 		h.start("n0")

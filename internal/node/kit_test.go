@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -36,10 +37,15 @@ type world struct {
 	over  int // times that a grant, an owner was one too many
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{t: t, lease: lease, nodes: map[string]*member{}}
-	w.store = memory.New(memory.Options{Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }})
-	return w
+// inWorld runs f in a bubble with a world.
+func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, lease: lease, nodes: map[string]*member{}}
+		w.store = memory.New(memory.Options{Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }})
+		defer w.end()
+		f(t, w)
+	})
 }
 
 func (w *world) Write(p []byte) (int, error) {
@@ -218,6 +224,13 @@ func (w *world) check() {
 			w.t.Errorf("rates of %v are used, want at most %v", sum, total)
 		}
 	}
+}
+
+// lost is how often the host was told that its term has ended.
+func (m *member) lost() int {
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	return m.host.losses
 }
 
 func (m *member) count() int {

@@ -3,7 +3,6 @@ package node_test
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -19,9 +18,7 @@ func fleetOf(w *world, n int) {
 }
 
 func TestAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		m := w.start("a")
 		if d := w.until(time.Minute, "a lone node has all", w.covered); d > 500*time.Millisecond {
 			t.Errorf("after %v, want 500ms", d)
@@ -35,9 +32,7 @@ func TestAlone(t *testing.T) {
 
 func TestPlannedStop(t *testing.T) {
 	for _, n := range []int{2, 3, 10} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			defer w.end()
+		inWorld(t, func(t *testing.T, w *world) {
 			fleetOf(w, n)
 			for range 10 {
 				m := w.nodes["n000"]
@@ -59,9 +54,7 @@ func TestPlannedStop(t *testing.T) {
 func TestJoinMoves(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 10, 30}[:testsize.Of(4, 6, 6)] {
 		for _, mute := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				defer w.end()
+			inWorld(t, func(t *testing.T, w *world) {
 				fleetOf(w, n)
 				pass(3 * lease)
 				moved := func() (sum int) {
@@ -75,9 +68,7 @@ func TestJoinMoves(t *testing.T) {
 				before := moved()
 				if mute {
 					for _, m := range w.nodes {
-						m.wire.mu.Lock()
-						m.wire.mute = true
-						m.wire.mu.Unlock()
+						m.wire.lock(func(l *wire) { l.mute = true })
 					}
 				}
 				m := w.start("joins")
@@ -115,9 +106,7 @@ func TestJoinMoves(t *testing.T) {
 func TestCrash(t *testing.T) {
 	for _, n := range []int{2, 3, 10} {
 		worst := time.Duration(0)
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			defer w.end()
+		inWorld(t, func(t *testing.T, w *world) {
 			fleetOf(w, n)
 			for i := range testsize.Of(6, 15, 30) {
 				pass(3*lease + time.Duration(i)*100*time.Millisecond)
@@ -139,9 +128,7 @@ func TestCrash(t *testing.T) {
 
 func TestHundred(t *testing.T) {
 	nodes := testsize.Of(50, 100, 100)
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, nodes)
 		pass(3 * lease)
 		parts, nobody := w.owners()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -12,9 +11,7 @@ import (
 
 // Signals of one kind that wait are joined to one, and come to the other nodes alone.
 func TestSignals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		pass(lease)
 		a, b := w.nodes["n000"], w.nodes["n001"]
@@ -47,9 +44,7 @@ func TestSignals(t *testing.T) {
 
 // More heads than fit are replaced by one hint to look.
 func TestSignalsHaveABound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		pass(lease)
 		a, b := w.nodes["n000"], w.nodes["n001"]
@@ -68,9 +63,7 @@ func TestSignalsHaveABound(t *testing.T) {
 
 // A store that has lost its last writes begins another epoch, which all nodes hear of.
 func TestEpoch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		m := w.nodes["n000"]
 		m.LostTail()
@@ -88,9 +81,7 @@ func TestEpoch(t *testing.T) {
 }
 
 func TestState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		a, b := w.nodes["n000"], w.nodes["n001"]
 		pass(lease)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -13,9 +12,7 @@ import (
 func TestStoreOutage(t *testing.T) {
 	for name, how := range map[string]wireState{"calls fail": cut, "calls hang": hangs, "calls hang beyond their time": frozen} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				defer w.end()
+			inWorld(t, func(t *testing.T, w *world) {
 				fleetOf(w, 4)
 				for i := range 5 {
 					pass(lease + time.Duration(i)*700*time.Millisecond)
@@ -26,10 +23,8 @@ func TestStoreOutage(t *testing.T) {
 					}
 					pass(9 * time.Second)
 					for name, m := range w.nodes {
-						w.mu.Lock()
-						held := m.host.held
-						w.mu.Unlock()
-						if !held || m.State().Trusted {
+						held := false
+						if m.host.lock(func() { held = m.host.held }); !held || m.State().Trusted {
 							t.Errorf("%s is not held 9s after the store was reached last", name)
 						}
 					}
@@ -55,17 +50,14 @@ func TestStoreOutage(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	for name, how := range map[string]wireState{"calls fail": cut, "calls hang": hangs, "the process stands still": frozen} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				defer w.end()
+			inWorld(t, func(t *testing.T, w *world) {
 				fleetOf(w, 3)
 				for i := range 10 {
 					pass(2*lease + time.Duration(i)*300*time.Millisecond)
 					m := w.nodes["n001"]
 					before := m.Fence()
-					w.mu.Lock()
-					gives := m.host.gives
-					w.mu.Unlock()
+					gives := 0
+					m.host.lock(func() { gives = m.host.gives })
 					m.wire.set(how)
 					begun := time.Now()
 					pass(lease - 1250*time.Millisecond)
@@ -96,9 +88,7 @@ func TestCutOff(t *testing.T) {
 func TestClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				defer w.end()
+			inWorld(t, func(t *testing.T, w *world) {
 				fleetOf(w, 4)
 				terms := map[string]string{}
 				for name, m := range w.nodes {
@@ -131,9 +121,7 @@ func TestClockJumps(t *testing.T) {
 }
 
 func TestOneName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		w.start("a")
 		earlier := w.start("b")
 		w.until(10*time.Second, "even", w.even)
@@ -146,12 +134,10 @@ func TestOneName(t *testing.T) {
 		if n := later.count(); n != fleet.Parts/2 {
 			t.Errorf("the later one has %d parts, want half of all", n)
 		}
-		w.mu.Lock()
-		if len(earlier.host.epochs) != 1 || later.host.losses != 0 || earlier.host.losses != 1 {
+		if len(earlier.host.epochs) != 1 || later.lost() != 0 || earlier.lost() != 1 {
 			t.Errorf("the earlier one has joined %d times and was ended %d times, the later %d; want 1, 1 and 0",
-				len(earlier.host.epochs), earlier.host.losses, later.host.losses)
+				len(earlier.host.epochs), earlier.lost(), later.lost())
 		}
-		w.mu.Unlock()
 		if n := w.logged("another engine has joined the fleet under this node's name"); n != 1 {
 			t.Errorf("logged %d times, want once as an error", n)
 		}
@@ -170,9 +156,7 @@ func TestOneName(t *testing.T) {
 }
 
 func TestAllDie(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 3)
 		for _, m := range []string{"n000", "n001", "n002"} {
 			w.nodes[m].kill()
@@ -190,19 +174,17 @@ func TestAllDie(t *testing.T) {
 }
 
 func TestLostAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		lose := func(n int) {
 			for _, m := range w.nodes {
-				m.wire.lose(n)
+				m.wire.lock(func(l *wire) { l.lost = n })
 			}
 		}
 		for range 10 {
 			lose(2)
 			m := w.start("c")
-			m.wire.lose(2)
+			m.wire.lock(func(l *wire) { l.lost = 2 })
 			w.until(20*time.Second, "even", w.even)
 			lose(2)
 			m.leave()
@@ -211,7 +193,7 @@ func TestLostAnswers(t *testing.T) {
 			pass(lease)
 		}
 		for _, m := range w.nodes {
-			if m.host.losses > 0 {
+			if m.lost() > 0 {
 				t.Errorf("%s began anew because an answer was lost", m.name)
 			}
 		}
@@ -220,9 +202,7 @@ func TestLostAnswers(t *testing.T) {
 
 // A node that takes long to give keeps its term meanwhile.
 func TestSlowStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		pass(lease)
 		m := w.nodes["n000"]
@@ -239,9 +219,7 @@ func TestSlowStop(t *testing.T) {
 			t.Errorf("left after %v, want when all was given", d)
 		}
 		w.until(2*time.Second, "the other has all", w.covered)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if m.host.losses > 0 {
+		if m.lost() > 0 {
 			t.Error("the term was ended meanwhile")
 		}
 	})
@@ -249,9 +227,7 @@ func TestSlowStop(t *testing.T) {
 
 // A node that cannot give does not say that it has.
 func TestStopThatFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		m := w.nodes["n000"]
 		m.host.lock(func() { m.host.giveFor = time.Hour })
@@ -274,14 +250,10 @@ func TestStopThatFails(t *testing.T) {
 // The host cannot do what it is told for a while: nothing is given that it has not
 // given.
 func TestHostRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
+	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		for _, m := range w.nodes {
-			w.mu.Lock()
-			m.host.refuse = errCut
-			w.mu.Unlock()
+			m.host.lock(func() { m.host.refuse = errCut })
 		}
 		m := w.start("c")
 		pass(2 * lease)
@@ -289,9 +261,7 @@ func TestHostRefuses(t *testing.T) {
 			t.Errorf("it has %d parts, which nobody gave", n)
 		}
 		for _, m := range w.nodes {
-			w.mu.Lock()
-			m.host.refuse = nil
-			w.mu.Unlock()
+			m.host.lock(func() { m.host.refuse = nil })
 		}
 		w.until(5*time.Second, "even", w.even)
 	})

@@ -48,11 +48,8 @@ func (l *wire) set(s wireState) {
 
 // outage is one of the store.
 func (l *wire) outage(s wireState) {
-	l.mu.Lock()
-	l.all = s
-	is := l.is
-	l.mu.Unlock()
-	l.set(is)
+	l.lock(func(l *wire) { l.all = s; s = l.is })
+	l.set(s)
 }
 
 var errCut = errors.New("the store is not reached")
@@ -172,18 +169,11 @@ func (l *wire) muted() bool {
 	return l.mute || l.is != up || l.all != up
 }
 
-// lose has the next n answers of beats get lost.
-func (l *wire) lose(n int) {
+// lock is for what changes a wire.
+func (l *wire) lock(f func(l *wire)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lost = n
-}
-
-// answerAfter has the answers of beats come late.
-func (l *wire) answerAfter(late time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.late = late
+	f(l)
 }
 
 // loses reports whether an answer gets lost.
