@@ -83,24 +83,13 @@ func pollCrowd(t *testing.T, p *Pacer, posts [][]int64, waited func(slot int32, 
 	for i := range posts {
 		slices.Sort(posts[i])
 	}
-	last := make([]int64, len(posts))
-	for k := int64(0); ; k++ {
-		now := int64(float64(k) / p.bounds.budget * 1e9)
-		if now >= crowdDays*24*hour {
-			return
-		}
-		slot, ok := p.Next(now)
-		if !ok {
-			continue
-		}
-		waited(slot, float64(now-last[slot])/1e9)
-		last[slot] = now
-		n, _ := slices.BinarySearch(posts[slot], now+1)
-		if _, err := p.Observe(slot, now, posts[slot][:n]); err != nil {
-			t.Fatal(err)
-		}
+	pollFor(t, p, crowdDays*day, func(slot int32, last, now float64) []int64 {
+		waited(slot, now-last)
+		n, _ := slices.BinarySearch(posts[slot], int64(now*1e9)+1)
+		found := posts[slot][:n]
 		posts[slot] = posts[slot][n:]
-	}
+		return found
+	})
 }
 
 const (

@@ -77,7 +77,7 @@ func TestHoursOfTheDay(t *testing.T) {
 	run := func(awake int64, deaf bool) (mean float64, p *Pacer) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		p = newPacer(t, float64(n)/share, int(n))
-		next, last := make([]int64, n), make([]int64, n)
+		next := make([]int64, n)
 		later := func(slot int32, at int64) int64 {
 			offset := int64(slot) % 4 * 6 * hour
 			for {
@@ -91,28 +91,19 @@ func TestHoursOfTheDay(t *testing.T) {
 			next[i] = later(int32(i), 0)
 		}
 		var delays, posts float64
-		for k := int64(1); k < days*86_400*n/share; k++ {
-			now := k * share * second / n
+		pollFor(t, p, days*day, func(slot int32, _, now float64) (times []int64) {
 			if deaf {
 				p.rates.habit = habit{}
 			}
-			slot, ok := p.Next(now)
-			if !ok {
-				continue
-			}
-			var times []int64
-			for ; next[slot] <= now; next[slot] = later(slot, next[slot]) {
+			for ; next[slot] <= int64(now*1e9); next[slot] = later(slot, next[slot]) {
 				times = append(times, next[slot])
-				if now > days*24*hour/3 {
-					delays += time.Duration(now - next[slot]).Seconds()
+				if now > days*day/3 {
+					delays += now - float64(next[slot])/1e9
 					posts++
 				}
 			}
-			last[slot] = now
-			if _, err := p.Observe(slot, now, times); err != nil {
-				t.Fatal(err)
-			}
-		}
+			return times
+		})
 		return delays / posts, p
 	}
 	with, p := run(8, false)

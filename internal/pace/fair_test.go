@@ -10,42 +10,19 @@ import (
 )
 
 // alike returns the mean delay, as a multiple of the fixed interval's, of accounts that
-// post independently so many times a day. The first three days are for learning. As posts
-// are as likely at any time, it is that of the gaps between polls, without the chance of a
-// few posts.
+// post independently so many times a day. The first three days are for learning.
 func alike(t *testing.T, accounts int, perDay float64) float64 {
 	t.Helper()
 	const share = 300.0
-	days := float64(testsize.Of(5, 6, 8))
-	p := newPacer(t, float64(accounts)/share, accounts)
-	rng := rand.New(rand.NewPCG(15, 16))
-	rate := perDay / 86_400
-	next := make([]float64, accounts)
-	for i := range next {
-		next[i] = rng.ExpFloat64() / rate
-	}
-	var squares, gaps float64
-	last := make([]float64, accounts)
-	for k := 0.0; k/p.bounds.budget < days*86_400; k++ {
-		now := k / p.bounds.budget
-		slot, ok := p.Next(int64(now * 1e9))
-		if !ok {
-			continue
+	var g gaps
+	posts := poisson(rand.New(rand.NewPCG(15, 16)), equal(accounts, perDay))
+	pollFor(t, newPacer(t, float64(accounts)/share, accounts), float64(testsize.Of(5, 6, 8))*day, func(slot int32, last, now float64) []int64 {
+		if now > 3*day {
+			g.add(now - last)
 		}
-		var found []int64
-		for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rate {
-			found = append(found, int64(next[slot]*1e9))
-		}
-		if gap := now - last[slot]; now > 3*86_400 {
-			squares += gap * gap
-			gaps += gap
-		}
-		last[slot] = now
-		if _, err := p.Observe(slot, int64(now*1e9), found); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return squares / gaps / share
+		return posts(slot, now)
+	})
+	return g.squares / g.sum / share
 }
 
 // Where all accounts are alike nothing can be gained, and next to nothing is
@@ -104,26 +81,16 @@ func crowdMean(t *testing.T, accounts int, rng *rand.Rand) float64 {
 	p := newPacer(t, float64(accounts)/share, accounts)
 	var sum float64
 	scored := begins[len(begins)/3:] // the first ones are for learning
-	last := make([]float64, accounts)
-	for k := 0.0; k/p.bounds.budget < days*86_400; k++ {
-		now := k / p.bounds.budget
-		slot, ok := p.Next(int64(now * 1e9))
-		if !ok {
-			continue
-		}
-		var found []int64
+	pollFor(t, p, days*day, func(slot int32, last, now float64) (found []int64) {
 		for ; len(posts[slot]) > 0 && posts[slot][0] <= now; posts[slot] = posts[slot][1:] {
 			found = append(found, int64(posts[slot][0]*1e9))
 		}
 		for _, begin := range scored {
-			if now > begin && last[slot] < begin+20*fade {
-				sum += crowdDelay(begin, last[slot], now, fade)
+			if now > begin && last < begin+20*fade {
+				sum += crowdDelay(begin, last, now, fade)
 			}
 		}
-		last[slot] = now
-		if _, err := p.Observe(slot, int64(now*1e9), found); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return found
+	})
 	return sum / float64(accounts*len(scored)) / (share / 2)
 }

@@ -53,15 +53,11 @@ func compare(t *testing.T, budget float64, of func(slot int) Account, posts [][]
 			t.Fatal(err)
 		}
 	}
-	var (
-		f          Forecast
-		delays     []float64
-		found      = make([]int, len(posts))
-		last       = make([]float64, len(posts))
-		forecasted bool
-	)
-	for k := 1.0; k/budget < end; k++ {
-		now := k / budget
+	var f Forecast
+	var delays []float64
+	found := make([]int, len(posts))
+	forecasted := false
+	pollFor(t, p, end, func(slot int32, last, now float64) (news []int64) {
 		if now >= from && !forecasted {
 			forecasted = true
 			groups := make([]Group, len(posts))
@@ -73,11 +69,6 @@ func compare(t *testing.T, budget float64, of func(slot int) Account, posts [][]
 				t.Fatal(err)
 			}
 		}
-		slot, ok := p.Next(int64(now * 1e9))
-		if !ok {
-			continue
-		}
-		var news []int64
 		for _, at := range posts[slot][found[slot]:] {
 			if at > now {
 				break
@@ -89,14 +80,11 @@ func compare(t *testing.T, budget float64, of func(slot int) Account, posts [][]
 		}
 		if now > from {
 			calls++
-			longest = max(longest, now-last[slot])
+			longest = max(longest, now-last)
 		}
 		found[slot] += len(news)
-		last[slot] = now
-		if _, err := p.Observe(slot, int64(now*1e9), news); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return news
+	})
 	for _, d := range delays {
 		mean += d / float64(len(delays))
 	}

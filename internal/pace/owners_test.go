@@ -11,8 +11,7 @@ import (
 // crowdedOut is the mean delay, as a multiple of the fixed interval's, of the
 // accounts of ordinary owners that post independently, while the first of them
 // belong to one owner, ask for a and post after every poll if greedy is set. The
-// first two days are for learning. As posts are as likely at any time, it is
-// that of the gaps between polls.
+// first two days are for learning.
 func crowdedOut(t *testing.T, surplus float64, accounts, theirs int, greedy bool, a Account) float64 {
 	t.Helper()
 	const share = 300.0
@@ -20,12 +19,7 @@ func crowdedOut(t *testing.T, surplus float64, accounts, theirs int, greedy bool
 	budget := float64(accounts) / share
 	p := newPacer(t, budget, 0)
 	p.owners.surplus = surplus
-	rng := rand.New(rand.NewPCG(19, 20))
-	const rate = 10.0 / 86_400
-	next := make([]float64, accounts)
-	last := make([]float64, accounts)
-	for i := range next {
-		next[i] = rng.ExpFloat64() / rate
+	for i := range accounts {
 		ask := Account{Owner: "others"}
 		if i < theirs {
 			ask = a
@@ -34,31 +28,19 @@ func crowdedOut(t *testing.T, surplus float64, accounts, theirs int, greedy bool
 			t.Fatal(err)
 		}
 	}
-	var squares, gaps float64
-	for k := 0.0; k/budget < days*86_400; k++ {
-		now := k / budget
-		slot, ok := p.Next(int64(now * 1e9))
-		if !ok {
-			continue
+	var g gaps
+	posts := poisson(rand.New(rand.NewPCG(19, 20)), equal(accounts, 10))
+	pollFor(t, p, days*day, func(slot int32, last, now float64) []int64 {
+		found := posts(slot, now)
+		switch {
+		case int(slot) < theirs && greedy:
+			return []int64{int64((last + now) / 2 * 1e9)}
+		case int(slot) >= theirs && now > 2*day:
+			g.add(now - last)
 		}
-		var found []int64
-		for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rate {
-			found = append(found, int64(next[slot]*1e9))
-		}
-		if int(slot) < theirs {
-			if greedy {
-				found = []int64{int64((last[slot] + now) / 2 * 1e9)}
-			}
-		} else if gap := now - last[slot]; now > 2*86_400 {
-			squares += gap * gap
-			gaps += gap
-		}
-		last[slot] = now
-		if _, err := p.Observe(slot, int64(now*1e9), found); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return squares / gaps / share
+		return found
+	})
+	return g.squares / g.sum / share
 }
 
 // However an owner's accounts draw the budget, the others pay for it with no more
@@ -110,21 +92,13 @@ func TestOwnerDrawsWhatIsLeft(t *testing.T) {
 		}
 	}
 	polls := 0
-	const end = 86_400
-	for k := 0.0; k*3 < end; k++ {
-		now := int64(k * 3e9)
-		slot, ok := p.Next(now)
-		if !ok {
-			continue
-		}
-		if _, err := p.Observe(slot, now, nil); err != nil {
-			t.Fatal(err)
-		}
-		if slot < 10 && k*3 > end/2 {
+	pollFor(t, p, day, func(slot int32, _, now float64) []int64 {
+		if slot < 10 && now > day/2 {
 			polls++
 		}
-	}
-	if got := float64(polls) / (end / 2 / 3); got < 0.9 {
+		return nil
+	})
+	if got := float64(polls) / (day / 2 / 3); got < 0.9 {
 		t.Errorf("an owner draws %.2f of a budget that nobody else can use, want at least 0.9", got)
 	}
 }

@@ -31,6 +31,45 @@ func addAll(t testing.TB, p *Pacer, accounts int, a Account) {
 	}
 }
 
+// pollFor makes polls at the budget until the end. found is told of each, and of the account's last
+// one, and gives its posts. Times are in seconds.
+func pollFor(t testing.TB, p *Pacer, end float64, found func(slot int32, last, now float64) []int64) {
+	t.Helper()
+	last := make([]float64, len(p.accounts))
+	for k := 0.0; k/p.bounds.budget < end; k++ {
+		now := k / p.bounds.budget
+		slot, ok := p.Next(int64(now * 1e9))
+		if !ok {
+			continue
+		}
+		posts := found(slot, last[slot], now)
+		last[slot] = now
+		if _, err := p.Observe(slot, int64(now*1e9), posts); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// poisson posts independently, at rates in posts a second. It gives an account's new posts.
+func poisson(rng *rand.Rand, rates []float64) func(slot int32, now float64) []int64 {
+	next := make([]float64, len(rates))
+	for i, rate := range rates {
+		next[i] = rng.ExpFloat64() / rate
+	}
+	return func(slot int32, now float64) (found []int64) {
+		for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rates[slot] {
+			found = append(found, int64(next[slot]*1e9))
+		}
+		return found
+	}
+}
+
+// gaps are the times between polls. As Poisson posts are as likely at any time, their mean delay is
+// that of the gaps, without the chance of a few posts.
+type gaps struct{ squares, sum float64 }
+
+func (g *gaps) add(gap float64) { g.squares, g.sum = g.squares+gap*gap, g.sum+gap }
+
 func TestNotAllowed(t *testing.T) {
 	add := func(slot int32, a Account) error { return newPacer(t, 1, 1).Add(slot, 0, a) }
 	made := func(budget float64) error { _, err := New(budget); return err }
