@@ -80,12 +80,8 @@ func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
 		return nil, fmt.Errorf("the address of a feed, with %w", err)
 	}
 	u.Fragment, u.RawFragment = "", ""
-	path, err := url.PathUnescape(normalizeEscapes(u.EscapedPath()))
-	if err != nil {
-		return nil, errors.New("the address of a feed, such as https://example.com/feed.xml")
-	}
 	u.RawPath = normalizeEscapes(u.EscapedPath())
-	u.Path = path
+	u.Path, _ = url.PathUnescape(u.RawPath) // which has whole escapes only
 	u.RawQuery = normalizeEscapes(u.RawQuery)
 	u.ForceQuery = false
 	if u.Path == "" {

@@ -142,12 +142,9 @@ func (a *atomText) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	kind := strings.ToLower(strings.TrimSpace(attr(start, "type")))
 	escaped := kind == "html" || kind == "text/html"
 	binary := kind != "" && !escaped && !strings.HasPrefix(kind, "text") && !strings.Contains(kind, "xhtml") && !strings.Contains(kind, "xml")
-	base, err := url.Parse(attr(start, "base"))
-	if err != nil {
-		return err
-	}
+	base, _ := url.Parse(attr(start, "base")) // which an atomReader wrote
 	var text, markup strings.Builder
-	for depth, tags := 0, 0; ; {
+	for depth, elements := 0, false; ; {
 		t, err := d.Token()
 		if err != nil {
 			return err
@@ -161,7 +158,7 @@ func (a *atomText) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 				markup.WriteString(html.EscapeString(string(t)))
 			}
 		case xml.StartElement:
-			depth, tags = depth+1, tags+1
+			depth, elements = depth+1, true
 			markup.WriteString("<" + htmlName(t.Name))
 			for _, key := range []string{"href", "class", "rel"} {
 				if value := attr(t, key); value != "" {
@@ -175,7 +172,7 @@ func (a *atomText) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 				switch {
 				case binary:
 					*a = atomText{}
-				case !escaped && tags == 0:
+				case !escaped && !elements:
 					*a = atomText{text: strings.TrimSpace(text.String()), plain: true}
 				}
 				return nil
@@ -287,10 +284,8 @@ func atomName(n xml.Name) xml.Name {
 
 // rebase returns the base that a reference in xml:base gives within a base (XML Base, section 4).
 func rebase(base *url.URL, ref string) *url.URL {
-	if to := absolute(base, ref); to != "" {
-		if u, err := url.Parse(to); err == nil {
-			return u
-		}
+	if u := resolve(base, ref); u != nil {
+		return u
 	}
 	return base
 }

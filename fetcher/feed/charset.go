@@ -110,9 +110,6 @@ func nearlyUTF8(body []byte) bool {
 
 // decode converts body to UTF-8. It never fails: invalid bytes become U+FFFD.
 func decode(enc encoding.Encoding, body []byte) string {
-	text, err := enc.NewDecoder().Bytes(body)
-	if err != nil {
-		text = body
-	}
+	text, _ := enc.NewDecoder().Bytes(body)
 	return strings.ToValidUTF8(string(text), "\ufffd")
 }

@@ -6,25 +6,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
-
-// A title of tags without an end is read once, not once for each tag.
-func TestTitleOfTags(t *testing.T) {
-	const tags = 500_000
-	read := make(chan string, 1)
-	go func() { read <- titleText(strings.Repeat("<a", tags)) }()
-	select {
-	case got := <-read:
-		if got != strings.Repeat("<a", maxTitle/2) { // none is a tag
-			t.Errorf("title = %.20q, want <a<a and so on", got)
-		}
-	case <-time.After(20 * time.Second):
-		t.Fatalf("a title of %d tags takes more than 20 s", tags)
-	}
-}
 
 // A small document that the parser would make a large one of is
 // not parsed.
@@ -81,30 +65,5 @@ func TestBoundsOfAnEntry(t *testing.T) {
 	e := doc.entries[0]
 	if len(e.categories) != maxCategories || len(e.categories[0]) != maxTitle || e.link != "" {
 		t.Errorf("%d categories, the first of %d bytes, and a link of %d bytes; want %d, %d and none", len(e.categories), len(e.categories[0]), len(e.link), maxCategories, maxTitle)
-	}
-}
-
-// A post always leads somewhere: an entry without a page to its recording, else to the site, else to the feed.
-func TestPermalink(t *testing.T) {
-	a, err := newAccount("https://example.com/feed", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	site := func(link string) *document { return &document{about: about{link: link}} }
-	file := []fetcher.Enclosure{{URL: "https://example.com/1.mp3"}}
-	for _, c := range []struct {
-		e    entry
-		doc  *document
-		want string
-	}{
-		{entry{link: "https://example.com/1", enclosures: file}, site("https://example.com/"), "https://example.com/1"},
-		{entry{enclosures: file}, site("https://example.com/"), "https://example.com/1.mp3"},
-		{entry{}, site("https://example.com/"), "https://example.com/"},
-		{entry{}, site(""), "https://example.com/feed"},
-	} {
-		post := c.e.tweet(a, c.doc, "1", time.Time{})
-		if post.Permalink != c.want || post.Entry.Link != c.e.link {
-			t.Errorf("Permalink %q, Entry.Link %q, want %q and %q", post.Permalink, post.Entry.Link, c.want, c.e.link)
-		}
 	}
 }

@@ -103,11 +103,7 @@ func (h *hosts) line(host string, now time.Time) *line {
 		return l
 	}
 	if len(h.lines) >= maxHosts {
-		for name, other := range h.lines {
-			if len(other.waiting) == 0 && other.free.Before(now) {
-				delete(h.lines, name)
-			}
-		}
+		maps.DeleteFunc(h.lines, func(_ string, l *line) bool { return len(l.waiting) == 0 && l.free.Before(now) })
 	}
 	l = &line{rounds: map[string]int{}, granted: map[string]time.Time{}}
 	h.lines[host] = l

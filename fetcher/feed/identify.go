@@ -52,7 +52,7 @@ type reading struct {
 	items []item
 
 	byID   map[string]*known
-	byPage map[uint64]*known // known entries whose id is not in the document; nil if several have the same page
+	byPage map[uint64]*known // known entries whose id is not in the document
 }
 
 // item is an item of a document.
@@ -100,9 +100,7 @@ func (r *reading) remember(m *memory) {
 		shown[r.byID[it.id]] = true
 	}
 	for _, k := range m.Known {
-		if _, several := r.byPage[k.Page]; several {
-			r.byPage[k.Page] = nil
-		} else if !shown[k] && k.Page != 0 {
+		if !shown[k] && k.Page != 0 {
 			r.byPage[k.Page] = k
 		}
 	}

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -33,12 +34,16 @@ func show(t *testing.T, m *memory, entries ...entry) (ids []string) {
 // identifyAs has a memory identify a document with the newest or with older entries.
 func identifyAs(t *testing.T, m *memory, older, cut bool, entries ...entry) []identified {
 	t.Helper()
+	return identifyAt(t, m, time.Date(2026, 3, 2, 13, 0, 0, 0, time.UTC), older, cut, entries...)
+}
+
+func identifyAt(t *testing.T, m *memory, now time.Time, older, cut bool, entries ...entry) []identified {
+	t.Helper()
 	a, err := newAccount("https://example.com/feed", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := &document{about: about{link: "https://example.com/home"}, entries: entries, cut: cut}
-	return m.identify(a, doc, time.Date(2026, 3, 2, 13, 0, 0, 0, time.UTC), older)
+	return m.identify(a, &document{about: about{link: "https://example.com/home"}, entries: entries, cut: cut}, now, older)
 }
 
 // What a document shows twice is one entry, and what only looks alike is not.
@@ -65,8 +70,8 @@ func TestInOneDocument(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &memory{Format: memoryFormat}
 			ids := show(t, m, tt.a, tt.b)
-			if (len(ids) == 1) != tt.same {
-				t.Errorf("%d entries, one %t, want %t", len(ids), len(ids) == 1, tt.same)
+			if want := map[bool]int{true: 1, false: 2}[tt.same]; len(ids) != want || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != want {
+				t.Errorf("ids %q, want %d", ids, want)
 			}
 			again := show(t, m, tt.b, tt.a) // in another order
 			for _, id := range again {
@@ -231,6 +236,32 @@ func TestForgetting(t *testing.T) {
 		}
 		if len(m.Known) != tt.max {
 			t.Errorf("%s: %d entries are remembered, want %d", name, len(m.Known), tt.max)
+		}
+	}
+}
+
+// When an entry counts as published that is first seen at noon: in a feed that was read before, and
+// in the first document of a feed.
+func TestPublished(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	names := map[time.Time]string{now: "now", time.Unix(0, 0).UTC(): "old"}
+	for _, tt := range []struct{ date, before, first string }{
+		{"2026-03-02T12:00:00Z", "2026-03-02T12:00:00Z", "2026-03-02T12:00:00Z"},
+		{"", "now", "old"},
+		{"2026-03-04T12:10:00Z", "now", "now"}, // the publisher's clock may be ahead so far
+		{"2026-03-04T12:10:01Z", "now", "old"},
+		{"2026-03-04T13:00:00Z", "now", "old"},
+		{"2026-03-02", "2026-03-02T00:00:00Z", "2026-03-02T00:00:00Z"},
+		{"2026-03-03", "now", "2026-03-03T00:00:00Z"}, // it is still that day in the west
+		{"2026-03-04", "now", "2026-03-04T00:00:00Z"},
+		{"2026-03-05", "now", "old"}, // it is that day in the east
+		{"2026-03-06", "now", "old"},
+	} {
+		for read, want := range []string{tt.first, tt.before} {
+			at := identifyAt(t, &memory{Read: read}, now, false, false, entry{guid: "g", published: readDate(tt.date)})[0].at()
+			if got := cmp.Or(names[at], at.Format(time.RFC3339)); got != want {
+				t.Errorf("%q after %d reads: %s, want %s", tt.date, read, got, want)
+			}
 		}
 	}
 }

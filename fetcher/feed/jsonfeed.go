@@ -64,7 +64,7 @@ func (id *jsonID) UnmarshalJSON(raw []byte) error {
 
 // parseJSON parses a JSON Feed. It ignores members of a wrong type.
 func parseJSON(text string, base *url.URL) (*document, error) {
-	if strings.Count(text, "{") > maxMarks && objects(text) > maxMarks {
+	if objects(text) > maxMarks {
 		return nil, malformed("more than %d objects", maxMarks)
 	}
 	var f jsonFeed

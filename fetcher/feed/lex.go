@@ -253,7 +253,7 @@ func withoutBases(text string) string {
 		if !ok {
 			return b.String() + text[done:]
 		}
-		b.WriteString(text[done:t.start] + strings.Replace(text[t.start:t.end], name, "xml.base", 1))
+		b.WriteString(text[done:t.start] + strings.ReplaceAll(text[t.start:t.end], name, "xml.base"))
 		done = t.end
 	}
 }

@@ -22,6 +22,7 @@ func TestMembers(t *testing.T) {
 		return b.String()
 	}
 	link := func(p fetcher.Tweet) string { return p.Entry.Link }
+	permalink := func(p fetcher.Tweet) string { return p.Permalink }
 	for _, row := range []struct {
 		name, item string
 		get        func(fetcher.Tweet) string
@@ -42,6 +43,9 @@ func TestMembers(t *testing.T) {
 		{"the link before the guid", `<link>https://e.example.org/l</link><guid>https://e.example.org/g</guid>`, link, "https://e.example.org/l"},
 		{"an Atom link of a page", `<atom:link rel="related" href="/r"/><atom:link href="/a"/>`, link, "https://ice.example.org/a"},
 		{"an Atom link after the item's", `<link>https://e.example.org/l</link><atom:link href="/a"/>`, link, "https://e.example.org/l"},
+		{"the page of an item", `<link>https://e.example.org/l</link><enclosure url="/a"/>`, permalink, "https://e.example.org/l"},
+		{"the page of an item without one is its file", `<enclosure url="/a"/>`, permalink, "https://ice.example.org/a"},
+		{"the page of an item without both is the feed", "", permalink, "https://ice.example.org/feed"},
 		{"categories that repeat", `<category> ice </category><category>ice</category><category> </category><category>snow</category>`,
 			func(p fetcher.Tweet) string { return strings.Join(p.Entry.Categories, ",") }, "ice,snow"},
 	} {

@@ -211,25 +211,33 @@ func tidy(list []string) (out []string) {
 // maxReference is the longest URL that is read from a document, in bytes.
 const maxReference = 8 << 10
 
-// absolute resolves ref against base. It returns "" if the result is not an http or https
-// URL, or ref is too long.
+// absolute is resolve for a URL as text, "" for none.
 func absolute(base *url.URL, ref string) string {
+	if u := resolve(base, ref); u != nil {
+		return u.String()
+	}
+	return ""
+}
+
+// resolve resolves ref against base. It returns nil if the result is not an http or https
+// URL, or ref is too long.
+func resolve(base *url.URL, ref string) *url.URL {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || len(ref) > maxReference {
-		return ""
+		return nil
 	}
 	u, err := url.Parse(ref)
 	if err != nil {
 		u, err = url.Parse(strings.ReplaceAll(ref, " ", "%20"))
 	}
 	if err != nil {
-		return ""
+		return nil
 	}
 	if base != nil {
 		u = base.ResolveReference(u)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return ""
+		return nil
 	}
-	return u.String()
+	return u
 }

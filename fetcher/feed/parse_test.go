@@ -55,8 +55,8 @@ func TestRSS(t *testing.T) {
 	if !reflect.DeepEqual(one, want) {
 		t.Errorf("\n got %+v\nwant %+v", one, want)
 	}
-	if odd := posts[1]; odd.Entry.Link != "" || !odd.PublishedAt.Equal(time.Unix(1772445600, 0)) {
-		t.Errorf("%+v, want no link, and seconds since 1970", odd)
+	if odd := posts[1]; odd.Entry.Link != "" || odd.Permalink != "https://ice.example.org/" || !odd.PublishedAt.Equal(time.Unix(1772445600, 0)) {
+		t.Errorf("%+v, want no link but the site's, and seconds since 1970", odd)
 	}
 	if two := posts[2]; two.Permalink != "https://ice.example.org/permalink" || two.Text != "No title here, only a text" || two.Entry.Title != "" {
 		t.Errorf("%+v, want the guid as the link, and the description as the text", two)
@@ -95,7 +95,7 @@ func TestJSONFeed(t *testing.T) {
 // Link headers count before the document's links.
 func TestLinkHeaders(t *testing.T) {
 	base := feedBase()
-	doc, err := parse([]byte(fullAtom), http.Header{"Link": {`</h1>; rel="hub self", <https://h2.example.com/>; title="a, b"; rel=hub`, `</topic>; rel=self`}}, base)
+	doc, err := parse([]byte(fullAtom), http.Header{"Link": {`<ftp://no.example.com/>; rel=hub, </no; rel=hub`, `</h1>; rel="hub self", <https://h2.example.com/>; title="a, b"; rel=hub`, `</topic>; rel=self`}}, base)
 	if err != nil || !slices.Equal(doc.hubs, []string{"https://example.com/h1", "https://h2.example.com/"}) || doc.self != "https://example.com/h1" {
 		t.Errorf("hubs %q, self %q, error %v", doc.hubs, doc.self, err)
 	}
@@ -183,6 +183,22 @@ func TestDates(t *testing.T) {
 		{"Mon, 30 Feb 2026 12:00:00 GMT", time.Time{}, false},
 		{"2026-03-02 25:00:00", time.Time{}, false},
 		{"12:00", time.Time{}, false},
+
+		// Bounds.
+		{"2026-03-02T24:00:00Z", utc(2026, 3, 3, 0, 0), false},
+		{"2026-03-02T12:60:00Z", time.Time{}, false},
+		{"2026-03-02T12:00:60Z", utc(2026, 3, 2, 12, 1), false},
+		{"2026-03-02T12:00:61Z", time.Time{}, false},
+		{"2026-03-02T12:00:00+14:59", utc(2026, 3, 1, 21, 1), false},
+		{"2026-03-02T12:00:00+02:60", time.Time{}, false},
+		{"3/22/2026 12:30 PM", utc(2026, 3, 22, 12, 30), false},
+		{"3/22/2026 13:30 PM", utc(2026, 3, 22, 13, 30), false},
+		{"1970-12-31T12:00:00Z", time.Time{}, false},
+		{"1971-01-01T12:00:00Z", utc(1971, 1, 1, 12, 0), false},
+		{"99999999", time.Time{}, false},
+		{"100000000", time.Unix(1e8, 0), false},
+		{"100000000000", time.Unix(1e8, 0), false},
+		{"100000000000000", time.Time{}, false},
 	} {
 		doc := read(t, "<rss><channel><item><title>x</title><pubDate>"+tt.text+"</pubDate></item></channel></rss>")
 		if got := doc.entries[0].published; !got.at.Equal(tt.want) || got.day != tt.day {
@@ -240,7 +256,7 @@ func TestTitles(t *testing.T) {
 		"plain": "plain", "  two\n lines ": "two lines", "1 < 2 & 3": "1 < 2 & 3", "<b>bold</b> &amp; more": "bold & more", "List<String>": "List<String>",
 		"a<br/>b": "a b", `<div class="x">Big news</div>`: "Big news", "<P>one</P><p>two</p>": "one two", "<h1>A</h1><ul><li>b</li><li>c</li></ul>": "A b c",
 		"<table><tr><td>a</td><td>b</td></tr></table>": "a b", "&lt;div&gt;": "<div>", "&amp;lt;": "&lt;", "Why <script> is slow": "Why <script> is slow",
-		"a<script>no</script> b": "a b", "a <noscript>no</noscript>b": "a b", "</script> ends": "</script> ends", "<img src=x alt=y>z": "z", "a<!--b": "a<!--b", "<a href=\"x>y\">z</a>": "z", "&lt;b&gt;": "<b>", "<": "<", strings.Repeat("é", 1000): strings.Repeat("é", 512),
+		"a<script>no</script> b": "a b", "a <noscript>no</noscript>b": "a b", "</script> ends": "</script> ends", "<img src=x alt=y>z": "z", "a<!--b": "a<!--b", "<a href=\"x>y\">z</a>": "z", "&lt;b&gt;": "<b>", "<": "<", strings.Repeat("<a", 500_000): strings.Repeat("<a", maxTitle/2), strings.Repeat("é", 1000): strings.Repeat("é", 512),
 	} {
 		if got := titleText(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)

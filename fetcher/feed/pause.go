@@ -19,9 +19,8 @@ type pauses struct {
 // readPauses returns the pauses in an RSS document: ttl, in minutes, and skipHours and
 // skipDays, in GMT.
 func readPauses(f *rss.Feed) (p pauses) {
-	if n, err := strconv.Atoi(strings.TrimSpace(f.TTL)); err == nil && n > 0 && n < 1<<20 {
-		p.ttl = time.Duration(n) * time.Minute
-	}
+	n, _ := strconv.Atoi(strings.TrimSpace(f.TTL))
+	p.ttl = time.Duration(min(max(n, 0), 1<<20)) * time.Minute
 	for _, text := range f.SkipHours {
 		if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 0 && n <= 24 {
 			p.hours[n%24] = true
@@ -72,17 +71,15 @@ func fresh(h http.Header, now time.Time) time.Duration {
 			case "no-cache", "no-store":
 				return 0
 			case "max-age":
-				if n, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32); err == nil && n >= 0 {
+				if n, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32); err == nil {
 					age = time.Duration(n) * time.Second
 				}
 			}
 		}
 	}
 	if age >= 0 {
-		if n, err := strconv.ParseInt(h.Get("Age"), 10, 32); err == nil && n > 0 {
-			age -= time.Duration(n) * time.Second
-		}
-		return max(age, 0)
+		n, _ := strconv.ParseInt(h.Get("Age"), 10, 32)
+		return age - time.Duration(n)*time.Second
 	}
 	expires, err := http.ParseTime(h.Get("Expires"))
 	if err != nil {
@@ -91,5 +88,5 @@ func fresh(h http.Header, now time.Time) time.Duration {
 	if d, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = d
 	}
-	return max(expires.Sub(now), 0)
+	return expires.Sub(now)
 }

@@ -98,7 +98,7 @@ func TestBases(t *testing.T) {
 
 		{"RSS: the item's link", rss("", "", `<link>/i/1.html</link><enclosure url="e.mp3"/>`), []string{"https://ice.example.org/i/1.html", "https://ice.example.org/e.mp3", "https://ice.example.org/i/r"}},
 		{"RSS: the site's link", rss("", "", `<enclosure url="e.mp3"/>`), []string{"", "https://ice.example.org/e.mp3", "https://site.example/s/r"}},
-		{"RSS: the root's base", rss(`xml:base="https://b.example/x/index.html"`, "", `<link>l</link><enclosure url="e.mp3"/>`), []string{"https://b.example/x/l", "https://b.example/x/e.mp3", "https://b.example/x/r"}},
+		{"RSS: the root's base", rss(`a="b=c xml:base='https://no.example/'" xml:base="https://b.example/x/index.html"`, "", `<link>l</link><enclosure url="e.mp3"/>`), []string{"https://b.example/x/l", "https://b.example/x/e.mp3", "https://b.example/x/r"}},
 		{"RSS: the item's base", rss(`xml:base="https://b.example/x/"`, `xml:base="y/"`, `<link>l</link><enclosure url="e.mp3"/>`), []string{"https://b.example/x/y/l", "https://b.example/x/y/e.mp3", "https://b.example/x/y/r"}},
 		{"JSON: the item's URL", `{"version":"https://jsonfeed.org/version/1.1","items":[{"id":"1","url":"https://j.example/a/b","content_html":"<a href=r>x</a>","attachments":[{"url":"e.mp3"}]}]}`,
 			[]string{"https://j.example/a/b", "https://ice.example.org/e.mp3", "https://j.example/a/r"}},

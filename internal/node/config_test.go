@@ -43,8 +43,8 @@ func TestAfterLeave(t *testing.T) {
 		w.until(lease, "all is polled", w.covered)
 		last := m.Fence()
 		m.leave()
-		if m.Fence() != last || m.count() != 0 {
-			t.Errorf("after Leave: %v with %d parts, want %v, so that commits are refused, and none", m.Fence(), m.count(), last)
+		if m.Fence() != last || m.count() != 0 || m.State().Trusted {
+			t.Errorf("after Leave: %v with %d parts, trusted %t; want %v, so that commits are refused, and none", m.Fence(), m.count(), m.State().Trusted, last)
 		}
 		if _, ok := m.Moved(t.Context(), last); ok {
 			t.Error("a commit after Leave is to be tried again")

@@ -58,6 +58,13 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// What is left of all parts goes to the largest remainders.
+func TestRemainders(t *testing.T) {
+	if got := shares([]float64{1, 2}); got[0] != 341 || got[1] != 683 {
+		t.Errorf("shares %v of 341.3 and 682.7 parts", got)
+	}
+}
+
 // A node whose targets are not known to be busy gets enough to find out: each counts as
 // much as the mean of all.
 func TestShareHasAFloor(t *testing.T) {

@@ -70,6 +70,14 @@ func TestEpoch(t *testing.T) {
 		w.until(time.Second, "the epoch is told", func() bool { return m.State().Epoch != 0 })
 		pass(lease)
 		want := []uint64{0, m.State().Epoch}
+		late := w.start("late")
+		pass(lease)
+		late.host.lock(func() {
+			if !slices.Equal(late.host.epochs, want[1:]) {
+				t.Errorf("one that joins was told the epochs %v, want %v", late.host.epochs, want[1:])
+			}
+		})
+		late.leave()
 		for _, m := range w.nodes {
 			m.host.lock(func() {
 				if !slices.Equal(m.host.epochs, want) {

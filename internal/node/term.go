@@ -201,7 +201,7 @@ func (t *term) plan(ctx context.Context) {
 	}
 	t.retry = time.Time{}
 	none := fleet.Set{}
-	if above := t.hosted.Len() - t.n.roster.view(t.id).want; above > 0 && t.giving == none && t.n.stand.untold() == none {
+	if above := t.hosted.Len() - t.n.roster.view(t.id).want; t.giving == none && t.n.stand.untold() == none {
 		t.giving = t.hosted.First(min(above, atOnce))
 	}
 	switch {

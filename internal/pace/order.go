@@ -115,8 +115,8 @@ func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	p.wake(now)
 	p.findOverdue(now)
 	o := &p.order
-	slot, at, ok := o.ready.Next()
-	if first, _, any := o.overdue.Next(); any && !(ok && at <= now && p.accounts[slot].status.first()) {
+	slot, _, ok = o.ready.Next()
+	if first, _, any := o.overdue.Next(); any && !(ok && p.accounts[slot].status.first()) {
 		slot, ok = first, true
 	}
 	if ok {

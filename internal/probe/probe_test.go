@@ -173,6 +173,7 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	w.sweep.Forget(0)
+	w.sweep.Forget(3) // which it has never seen
 	w.marks = []fetcher.Mark{1, 7, 9}
 	if got := w.call(); got != nil {
 		t.Errorf("a forgotten account's mark was compared: %v", got)
@@ -326,6 +327,9 @@ func TestRateChangesDuringALimit(t *testing.T) {
 		if at := w.sweep.NextAt(); at < w.clock()+int64(15*time.Minute) || w.sweep.Due(w.clock()+int64(14*time.Minute)) {
 			t.Errorf("at %g calls a second the next one is %s after a limit of 15 min", rate, time.Duration(at-w.clock()))
 		}
+	}
+	if at := w.sweep.NextAt(); at != w.clock()+int64(15*time.Minute) {
+		t.Errorf("the next call is %s after a limit of 15 min", time.Duration(at-w.clock()))
 	}
 	w.now = w.now.Add(15*time.Minute + time.Second)
 	if !w.sweep.Due(w.clock()) {

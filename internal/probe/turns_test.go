@@ -81,6 +81,7 @@ func TestChangesGoBeforeProbes(t *testing.T) {
 	}
 	w := newWorld(100, 100, 0)
 	w.call()
+	share := w.health.Share()
 	for range 5 {
 		changed(w, 10)
 		for range 10 {
@@ -88,6 +89,9 @@ func TestChangesGoBeforeProbes(t *testing.T) {
 				t.Fatal("a probe goes before an account that has changed")
 			}
 		}
+	}
+	if got := w.health.Share(); got > 0.95*share {
+		t.Errorf("the probes' share is %.3f, want less than the %.3f of before: these polls took it", got, share)
 	}
 	probes := 0
 	for w.sweep.Turn(w.clock()) {
