@@ -86,7 +86,17 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		list = list[:8]
 		next = "http://" + r.Host + r.URL.Path + "?before=" + list[7].id
 	}
-	body := map[string]func([]article, string) string{"rss": rssFeed, "atom": atomFeed, "json": jsonFeed}[p.format](list, next)
+	links := ""
+	if next != "" {
+		links = fmt.Sprintf(`<link xmlns="http://www.w3.org/2005/Atom" rel="next" href="%s"/>`, html.EscapeString(next))
+	}
+	body := jsonFeed(list, next)
+	switch p.format {
+	case "rss":
+		body = rssFeed(list, links)
+	case "atom":
+		body = atomFeed(list, links)
+	}
 	if p.tagged {
 		tag := fmt.Sprintf(`"%d-%x"`, len(body), hashOf(body))
 		w.Header().Set("ETag", tag)
@@ -105,24 +115,18 @@ func hashOf(s string) (h uint64) {
 	return h
 }
 
-func rssFeed(list []article, next string) string {
+func rssFeed(list []article, links string) string {
 	var b strings.Builder
-	b.WriteString(`<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><title>A feed</title><link>https://example.com/</link>`)
-	if next != "" {
-		fmt.Fprintf(&b, `<atom:link rel="next" href="%s"/>`, html.EscapeString(next))
-	}
+	b.WriteString(`<?xml version="1.0"?><rss version="2.0"><channel><title>A feed</title><link>https://example.com/</link>` + links)
 	for _, a := range list {
 		fmt.Fprintf(&b, `<item><guid isPermaLink="false">%s</guid><description>&lt;p&gt;%s&lt;/p&gt;</description><pubDate>%s</pubDate></item>`, a.id, a.text, a.at.UTC().Format(time.RFC1123Z))
 	}
 	return b.String() + `</channel></rss>`
 }
 
-func atomFeed(list []article, next string) string {
+func atomFeed(list []article, links string) string {
 	var b strings.Builder
-	b.WriteString(`<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>A feed</title><id>urn:feed</id>`)
-	if next != "" {
-		fmt.Fprintf(&b, `<link rel="next" href="%s"/>`, html.EscapeString(next))
-	}
+	b.WriteString(`<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>A feed</title><id>urn:feed</id>` + links)
 	for _, a := range list {
 		at := a.at.UTC().Format(time.RFC3339Nano)
 		fmt.Fprintf(&b, `<entry><id>%s</id><title>%s</title><published>%s</published><updated>%s</updated></entry>`, a.id, a.text, at, at)

@@ -47,14 +47,9 @@ type web struct {
 
 type webFeed struct {
 	hub     string
-	self    string     // what it calls itself, "" for its address
-	entries []webEntry // newest first
-	header  []string   // of answers
-}
-
-type webEntry struct {
-	id, text string
-	at       time.Time
+	self    string    // what it calls itself, "" for its address
+	entries []article // newest first
+	header  []string  // of answers
 }
 
 type webSubscription struct {
@@ -82,7 +77,7 @@ func (w *web) add(name, hub string) string {
 func (w *web) write(name, text string, at time.Time) string {
 	w.n++
 	f, id := w.feeds[name], fmt.Sprintf("tag:blog.example.com,2026:%d", w.n)
-	f.entries = append([]webEntry{{id, text, at}}, f.entries...)
+	f.entries = append([]article{{id, text, at}}, f.entries...)
 	f.entries = f.entries[:min(len(f.entries), 20)]
 	return id
 }
@@ -136,18 +131,12 @@ func (w *web) push(s *webSubscription, body string) {
 	}
 }
 
-func atom(address, hub string, entries []webEntry) string {
-	var b strings.Builder
-	b.WriteString(`<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>A feed</title>`)
+func atom(address, hub string, entries []article) string {
+	links := fmt.Sprintf(`<link rel="self" href="%s"/>`, address)
 	if hub != "" {
-		fmt.Fprintf(&b, `<link rel="hub" href="%s"/>`, hub)
+		links += fmt.Sprintf(`<link rel="hub" href="%s"/>`, hub)
 	}
-	fmt.Fprintf(&b, `<link rel="self" href="%s"/>`, address)
-	for _, e := range entries {
-		at := e.at.UTC().Format(time.RFC3339Nano)
-		fmt.Fprintf(&b, `<entry><id>%s</id><title>%s</title><published>%s</published><updated>%s</updated></entry>`, e.id, e.text, at, at)
-	}
-	return b.String() + `</feed>`
+	return atomFeed(entries, links)
 }
 
 // RoundTrip is a feed's server, or a hub.
@@ -184,6 +173,9 @@ func (w *web) hub(r *http.Request) (*http.Response, error) {
 	w.requests, w.asked = append(w.requests, form), append(w.asked, r.URL.String())
 	handler, lease := w.handler, w.lease
 	w.mu.Unlock()
+	if r.URL.Host == "moved.example.com" {
+		return answer(r, http.StatusTemporaryRedirect, "", "Location", "https://10.0.0.1/"), nil
+	}
 	if lease == 0 {
 		lease, _ = time.ParseDuration(form.Get("hub.lease_seconds") + "s")
 	}

@@ -19,22 +19,28 @@ const (
 	dayShare = 3600
 )
 
-// daily counts an account's posts by part of the day. Each byte has two counts of 0 to 15. All
-// counts are halved when one would exceed 15.
+// daily counts an account's posts by part of the day, as counts.
 type daily [dayParts / 2]uint8
 
 // add counts a post.
 func (d *daily) add(at int64) {
 	i, _ := dayPart(at)
-	if d.count(i) == 15 {
-		for k := range d {
-			d[k] = d[k] >> 1 & 0x77
-		}
-	}
-	d[i/2] += 1 << (i % 2 * 4)
+	counts(d[:]).add(i)
 }
 
-func (d *daily) count(i int) float64 { return float64(d[i/2] >> (i % 2 * 4) & 15) }
+// counts are numbers of 0 to 15, two to a byte. All are halved when one would exceed 15.
+type counts []uint8
+
+func (c counts) add(i int) {
+	if c.at(i) == 15 {
+		for k := range c {
+			c[k] = c[k] >> 1 & 0x77
+		}
+	}
+	c[i/2] += 1 << (i % 2 * 4)
+}
+
+func (c counts) at(i int) float64 { return float64(c[i/2] >> (i % 2 * 4) & 15) }
 
 // at returns the rate at time t divided by the day's mean rate. The result is above 0, and
 // interpolated between the middles of two parts.
@@ -43,7 +49,8 @@ func (d *daily) at(t int64) float64 {
 	all := uint64(binary.LittleEndian.Uint32(d[:])) | uint64(binary.LittleEndian.Uint16(d[4:]))<<32
 	sum := (all&nibbles + all>>4&nibbles) * ones >> 56 // sum of the counts, at most 180
 	i, within := dayPart(t - dayPartNanos/2)
-	here := d.count(i)*(1-within) + d.count((i+1)%dayParts)*within
+	c := counts(d[:])
+	here := c.at(i)*(1-within) + c.at((i+1)%dayParts)*within
 	return (here + evenDays) / (float64(sum)/dayParts + evenDays)
 }
 

@@ -239,13 +239,3 @@ func BenchmarkBudget(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkIntervals(b *testing.B) {
-	groups := make([]pace.Group, 1000)
-	for i := range groups {
-		groups[i] = pace.Group{Accounts: 1 + i, Rate: 1e-4, Interval: time.Duration(1+i) * time.Second}
-	}
-	for b.Loop() {
-		pace.Intervals(groups)
-	}
-}

@@ -19,11 +19,10 @@ const (
 	beliefMost = 5 * beliefUnit
 )
 
-// profile counts an account's posts by part of the hour. The counts are 0 to 15, and are all
-// halved when one would exceed 15. A profile is trusted as far as it predicted the account's
+// profile counts an account's posts by part of the hour. A profile is trusted as far as it predicted the account's
 // later posts, so chance patterns have no effect.
 type profile struct {
-	counts [parts / 2]uint8 // two counts per byte
+	counts [parts / 2]uint8 // see counts
 	belief int8             // ln of how much better it predicted than an even profile, in steps of 1/beliefUnit
 	latest uint8            // part of the latest post, counted from the epoch, modulo 256
 }
@@ -39,15 +38,8 @@ func (f *profile) add(at int64) {
 	i := partOf(at)
 	belief := float64(f.belief) + math.Round(beliefUnit*math.Log(f.full().at(i)))
 	f.belief = int8(max(-beliefMost, min(beliefMost, belief)))
-	if f.count(i) == 15 {
-		for k := range f.counts {
-			f.counts[k] = f.counts[k] >> 1 & 0x77
-		}
-	}
-	f.counts[i/2] += 1 << (i % 2 * 4)
+	counts(f.counts[:]).add(i)
 }
-
-func (f *profile) count(i int) float64 { return float64(f.counts[i/2] >> (i % 2 * 4) & 15) }
 
 func (f *profile) total() float64 {
 	sum := 0
@@ -91,7 +83,7 @@ func (f *profile) full() shape {
 }
 
 // at returns the relative rate in part i, counted from the start of any hour.
-func (s shape) at(i int) float64 { return s.even + s.each*s.count(i%parts) }
+func (s shape) at(i int) float64 { return s.even + s.each*counts(s.counts[:]).at(i%parts) }
 
 // left returns the seconds from a time to the end of its part of the hour.
 func left(at int64) float64 {

@@ -36,15 +36,6 @@ func TestProfileBelief(t *testing.T) {
 	}
 }
 
-// A count that would exceed 15 halves all of them, and mixes none.
-func TestProfileHalves(t *testing.T) {
-	f := profile{counts: [parts / 2]uint8{0xff, 0x2f}}
-	f.add(1000 * 3600 * second)
-	if got, want := f.counts, [parts / 2]uint8{0x78, 0x17}; got != want {
-		t.Errorf("counts %x, want %x", got, want)
-	}
-}
-
 // Posts at other minutes end a belief, and teach a new schedule.
 func TestProfileMoves(t *testing.T) {
 	var f profile

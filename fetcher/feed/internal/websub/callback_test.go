@@ -59,25 +59,6 @@ func TestVerification(t *testing.T) {
 	}
 }
 
-// What comes long after the request is not confirmed.
-func TestLateVerification(t *testing.T) {
-	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
-		h.silent = true
-		s.Want("a", topic)
-		pass(verifyWithin - time.Second)
-		form := h.last().form
-		h.set(func() { h.answer = func(int, asked) *http.Response { return reply(500) } })
-		pass(2 * verifyWithin)
-		for h.asked() == 0 || time.Since(h.last().at) <= verifyWithin {
-			pass(time.Minute)
-		}
-		h.verify(form)
-		if h.leased() != 0 || h.count(&h.verified) != 0 {
-			t.Error("a verification is confirmed after its time")
-		}
-	})
-}
-
 // Anybody who knows the path can deny: the subscription goes on.
 func TestDenied(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {

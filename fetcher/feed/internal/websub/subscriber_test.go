@@ -1,7 +1,10 @@
 package websub
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -157,6 +160,9 @@ func TestNextHubIsAskedForALease(t *testing.T) {
 		if want := " " + hubURL + "864000 " + hubURL + " " + hubURL + " https://hub2.example/864000"; got != want {
 			t.Errorf("asked%s, want%s", got, want)
 		}
+		if h.leased() != 1 || s.Stats().Failures != giveUpAfter {
+			t.Errorf("%d leased, counted %+v", h.leased(), s.Stats())
+		}
 	})
 }
 
@@ -177,6 +183,30 @@ func TestBusyHub(t *testing.T) {
 		for i := 2; i < 4; i++ {
 			if d := h.all()[i].at.Sub(h.all()[i-1].at); d < 2*time.Minute || d > 5*time.Minute {
 				t.Errorf("asked again after %s, want 2 minutes or a little more", d)
+			}
+		}
+	})
+}
+
+// What is logged of a hub's refusal, or of a connection that fails, has no secret in it.
+func TestSecretsAreNotLogged(t *testing.T) {
+	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
+		var logs bytes.Buffer
+		s.cfg.Logger = slog.New(slog.NewTextHandler(&logs, nil))
+		h.answer = func(n int, r asked) *http.Response {
+			if n > 1 {
+				return nil
+			}
+			resp := reply(400)
+			resp.Body = io.NopCloser(strings.NewReader("bad form: " + r.form.Encode() + r.form.Get("hub.callback")))
+			return resp
+		}
+		s.Want("a", NewTopic(topicURL, hubURL+"?key=canary"))
+		pass(time.Minute)
+		form, text := h.last().form, logs.String()
+		for _, hidden := range []string{form.Get("hub.secret"), form.Get("hub.callback"), url.QueryEscape(form.Get("hub.callback")), "canary"} {
+			if hidden == "" || strings.Contains(text, hidden) || !strings.Contains(text, "bad form") || !strings.Contains(text, "reset by peer") {
+				t.Errorf("logged %s, want it without %q", text, hidden)
 			}
 		}
 	})
@@ -305,17 +335,18 @@ func TestManyTopics(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
 		now, most, all := map[string]int{}, 0, 0
 		h.answer = func(_ int, r asked) *http.Response {
-			h.set(func() { now[r.url]++; most = max(most, now[r.url]); all = max(all, len(now)) })
+			host, _, _ := strings.Cut(strings.TrimPrefix(r.url, "https://"), "/")
+			h.set(func() { now[host]++; most = max(most, now[host]); all = max(all, len(now)) })
 			<-time.After(time.Second)
 			h.set(func() {
-				if now[r.url]--; now[r.url] == 0 {
-					delete(now, r.url)
+				if now[host]--; now[host] == 0 {
+					delete(now, host)
 				}
 			})
 			return reply(202)
 		}
 		for i := range 2000 {
-			s.Want(fmt.Sprint(i), NewTopic(fmt.Sprint("https://feeds.example/", i), fmt.Sprintf("https://hub%d.example/", i%20)))
+			s.Want(fmt.Sprint(i), NewTopic(fmt.Sprint("https://feeds.example/", i), fmt.Sprintf("https://hub%d.example/%d", i%20, i%3)))
 		}
 		pass(time.Hour)
 		if st := s.Stats(); st.Leased != 2000 || st.Feeds != 2000 || most != 1 || all != maxRequests {
@@ -363,23 +394,6 @@ func TestOtherHubs(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A hub that does not work is left for the next one that the feed names.
-func TestNextHub(t *testing.T) {
-	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
-		h.answer = func(_ int, r asked) *http.Response {
-			if r.url == hubURL {
-				return reply(404)
-			}
-			return reply(202)
-		}
-		s.Want("a", NewTopic(topicURL, hubURL, "https://b.example/hub"))
-		pass(time.Hour)
-		if h.leased() != 1 || h.last().url != "https://b.example/hub" || h.asked() != giveUpAfter+1 {
-			t.Errorf("%d leased, by %s after %d requests", h.leased(), h.last().url, h.asked())
-		}
-	})
 }
 
 // Pushes for a feed that is not wanted any more, or has another topic, end.
