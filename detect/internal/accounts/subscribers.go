@@ -46,13 +46,6 @@ func (a *Targets) change(slot int32, fn func(Subscriber) Subscriber) {
 	}
 }
 
-func (a *Targets) subscribers(slot int32) int {
-	if t := a.at(slot); t.want >= 0 {
-		return 1 + len(t.subs())
-	}
-	return 0
-}
-
 // correct corrects the since of subscribers if the clock that stamped it was ahead and was later
 // set back. It does so for subscribers for which a whole poll was made: posts published since that
 // poll are for them.

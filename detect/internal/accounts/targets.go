@@ -230,7 +230,7 @@ func (a *Targets) Plan(p *poll.Poll) {
 // View fills in v, which says which source gets which posts of a poll.
 func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	t := a.at(p.Slot)
-	v.Asker = a.index.Asker(a.subscribers(p.Slot))
+	v.Asker = a.index.Asker()
 	v.Since, v.Every = t.since.time(), a.Interval(p.Slot)
 	if t.is(cold) {
 		v.Cold = v.Since.Add(-a.env.MaxOverlap)

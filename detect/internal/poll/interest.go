@@ -52,33 +52,21 @@ func (x *Index) Follow(src *Source, p *query.Program) {
 // Len returns the number of programs.
 func (x *Index) Len() int { return x.set.Len() }
 
-// Crowd is the highest number of subscribers of an account that are asked one by one. For more
-// subscribers the index is faster.
-const Crowd = 8
-
 // Asker reports which sources want a post. It serves the posts of one poll.
 type Asker struct {
 	index  *Index
 	looked *fetcher.Tweet // the post looked up last
 }
 
-// Asker returns an Asker for a target with the given number of subscribers.
-func (x *Index) Asker(subscribers int) Asker {
-	if subscribers <= Crowd {
-		return Asker{}
-	}
-	return Asker{index: x}
-}
+// Asker returns an Asker.
+func (x *Index) Asker() Asker { return Asker{index: x} }
 
 // Wants reports whether a source wants a post.
 func (a *Asker) Wants(src *Source, tw *fetcher.Tweet) bool {
-	x := a.index
-	switch {
-	case src.program == nil:
+	if src.program == nil {
 		return src.Match == nil || src.Match(tw)
-	case x == nil:
-		return src.program.Match(tw)
 	}
+	x := a.index
 	if a.looked != tw {
 		a.looked = tw
 		x.lookups++
