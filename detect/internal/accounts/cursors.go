@@ -46,7 +46,6 @@ func (a *Targets) GiveUp(from, n int32, kept func(username string) bool) (g Give
 	for src, gone := range slots {
 		a.drop(src, gone)
 	}
-	a.pack()
 	return g, from+n < a.size
 }
 

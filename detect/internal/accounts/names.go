@@ -9,7 +9,7 @@ import (
 // the garbage collector has no pointers to follow. Targets.pack frees the space of dropped strings.
 type names struct {
 	chunks        []*strings.Builder
-	live, garbage int // in bytes
+	live, garbage int // in bytes, without the lengths
 }
 
 // nameBits is how many bits of a reference hold the offset in a chunk.
@@ -30,7 +30,7 @@ func (n *names) add(s string) uint32 {
 	ref := uint32(last)<<nameBits | uint32(b.Len())
 	b.Write(buf[:size])
 	b.WriteString(s)
-	n.live += size + len(s)
+	n.live += len(s)
 	return ref
 }
 
@@ -49,7 +49,7 @@ func (n *names) at(ref uint32) string {
 
 // drop counts a string as garbage.
 func (n *names) drop(ref uint32) {
-	size := len(n.at(ref)) + 1
+	size := len(n.at(ref))
 	n.live -= size
 	n.garbage += size
 }

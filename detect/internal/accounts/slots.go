@@ -1,6 +1,9 @@
 package accounts
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // slotSet is a set of slots, stored as sorted runs. The accounts of a source are usually added
 // together and get neighbouring slots.
@@ -10,13 +13,7 @@ type slotRun struct{ from, to int32 } // from is in the run, to is not
 
 // setOf returns the set of the given slots, which must be sorted.
 func setOf(sorted []int32) slotSet {
-	runs := 0
-	for i := range sorted {
-		if i == 0 || sorted[i] != sorted[i-1]+1 {
-			runs++
-		}
-	}
-	set := make(slotSet, 0, runs)
+	var set slotSet
 	for _, slot := range sorted {
 		if n := len(set); n > 0 && set[n-1].to == slot {
 			set[n-1].to++
@@ -24,7 +21,7 @@ func setOf(sorted []int32) slotSet {
 			set = append(set, slotRun{slot, slot + 1})
 		}
 	}
-	return set
+	return slices.Clip(set)
 }
 
 func (s slotSet) has(slot int32) bool {

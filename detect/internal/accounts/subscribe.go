@@ -178,5 +178,4 @@ func (a *Targets) RemoveSubscription(sourceID string) {
 	if src := a.Source(sourceID); src != nil {
 		a.setAccounts(src, nil, nil, func(slot int32) { a.unsubscribe(slot, src) })
 	}
-	a.pack()
 }

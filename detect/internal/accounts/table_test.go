@@ -2,8 +2,10 @@ package accounts
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,37 +14,30 @@ import (
 	"github.com/streamwatch/streamwatch/internal/lateness"
 )
 
-// Sources come, change and go; what is kept of them and of their accounts is what
-// is still watched, and nothing else.
+// Sources come, change and go, and accounts go to other nodes; what is kept of them is what is
+// still watched, and nothing else. Long names and ids make much garbage.
 func TestNothingIsKeptOfWhatWent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	table := newTargets()
 	watched := map[string]map[string]bool{} // by source, accounts
-	set := func(id string, names map[string]bool) {
-		src, _ := table.setSource(Terms{Source: poll.Source{Source: deliver.Source{ID: id}}, Interval: time.Minute, Weight: 1})
+	id := map[string]string{}               // by account
+	name := func(i int) string { return fmt.Sprint("account", i, strings.Repeat("x", i*40)) }
+	set := func(source string, names map[string]bool) {
+		src, _ := table.setSource(Terms{Source: poll.Source{Source: deliver.Source{ID: source}}, Interval: time.Minute, Weight: 1})
 		var slots []int32
-		for slot := int32(0); slot < 64; slot++ { // in the order of slots, as setAccounts wants them
-			name := fmt.Sprint("account", slot)
-			if !names[name] {
-				continue
-			}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
 			at, ok := table.Find(HashName(name), name)
 			if !ok {
-				at = table.add("@" + name)
+				at, id[name] = table.add("@"+name), ""
 			}
 			table.subscribe(at, src, time.Unix(int64(rng.IntN(3)), 0), time.Time{}, false)
 			if rng.IntN(4) == 0 {
-				table.setUserID(at, []string{"", "42", "did:plc:x"}[rng.IntN(3)])
+				id[name] = []string{"", "42", "042", "did:plc:" + name}[rng.IntN(4)]
+				table.setUserID(at, id[name])
 			}
 			slots = append(slots, at)
 		}
-		for i := range slots { // few: as good as any
-			for j := range i {
-				if slots[i] < slots[j] {
-					slots[i], slots[j] = slots[j], slots[i]
-				}
-			}
-		}
+		slices.Sort(slots)
 		table.setAccounts(src, slots, nil, func(slot int32) {
 			table.leave(slot, src)
 			if !table.At(slot).Watched {
@@ -50,49 +45,89 @@ func TestNothingIsKeptOfWhatWent(t *testing.T) {
 			}
 		})
 		table.pack()
-		watched[id] = names
+		watched[source] = names
+	}
+	giveUp := func(name string) {
+		wanted := 0
+		for from, more := int32(0), true; more; from += 16 {
+			var g Given
+			g, more = table.GiveUp(from, 16, func(other string) bool { return other != name })
+			for src, hashes := range g.Wanted {
+				if wanted++; !slices.Equal(hashes, []uint64{HashName(name)}) || !watched[src.ID][name] {
+					t.Fatalf("%d accounts of %s are given up, want %.12s", len(hashes), src.ID, name)
+				}
+			}
+		}
+		for _, names := range watched {
+			if names[name] {
+				wanted--
+			}
+			delete(names, name)
+		}
+		if wanted != 0 {
+			t.Fatalf("%.12s is given up for %d sources too many", name, wanted)
+		}
+	}
+	check := func() {
+		subscribers, sources, shared := map[string]int{}, 0, 0
+		for source, names := range watched {
+			n := 0
+			if src := table.Source(source); src != nil {
+				sources++
+				src.EachOf(func(slot int32) {
+					if n++; !names[table.Username(slot)] {
+						t.Fatalf("%s has %.12s", source, table.Username(slot))
+					}
+				})
+			}
+			if n != len(names) {
+				t.Fatalf("%s has %d accounts, want %d", source, n, len(names))
+			}
+			for name := range names {
+				subscribers[name]++
+			}
+		}
+		for name, n := range subscribers {
+			slot, ok := table.Find(HashName(name), name)
+			table.Each(slot, func(Subscriber, *Source, time.Time) { n-- })
+			if !ok || table.Username(slot) != name || table.UserID(slot) != id[name] || n != 0 {
+				t.Fatalf("%.12s has slot %d, %v, the id %.12q and lacks %d subscribers", name, slot, ok, table.UserID(slot), n)
+			}
+			if subscribers[name] > 1 {
+				shared++
+			}
+		}
+		lists := 0
+		for slot := range table.size {
+			if table.at(slot).more != nil {
+				lists++
+			}
+		}
+		if used := int(table.Size()) - len(table.free); used != len(subscribers) || table.roster.n != used || lists != shared || len(table.sources) != sources {
+			t.Fatalf("%d slots, %d of them found, %d shared, %d sources; want %d, as many, %d and %d",
+				used, table.roster.n, lists, len(table.sources), len(subscribers), shared, sources)
+		}
+		if len(table.names.chunks) > 60 {
+			t.Fatalf("%d chunks of names, want most garbage to be gone", len(table.names.chunks))
+		}
 	}
 	for range 2000 {
+		if rng.IntN(4) == 0 {
+			giveUp(name(rng.IntN(64)))
+		}
 		names := map[string]bool{}
 		for range rng.IntN(20) {
-			names[fmt.Sprint("account", rng.IntN(64))] = true
+			names[name(rng.IntN(64))] = true
 		}
 		set(fmt.Sprint("s", rng.IntN(6)), names)
+		check()
 	}
-	subscribers := map[string]int{}
-	sources := 0
-	for _, names := range watched {
-		if len(names) > 0 {
-			sources++
-		}
-		for name := range names {
-			subscribers[name]++
-		}
+	for source := range watched {
+		set(source, nil)
 	}
-	shared, lists := 0, 0
-	for slot := range table.size {
-		if table.at(slot).more != nil {
-			lists++
-		}
-	}
-	for name, n := range subscribers {
-		slot, ok := table.Find(HashName(name), name)
-		if !ok || table.Username(slot) != name || table.subscribers(slot) != n {
-			t.Fatalf("%s has slot %d, %v and %d subscribers, want %d", name, slot, ok, table.subscribers(slot), n)
-		}
-		if n > 1 {
-			shared++
-		}
-	}
-	if used := int(table.Size()) - len(table.free); used != len(subscribers) || table.roster.n != used || lists != shared || len(table.sources) != sources {
-		t.Errorf("%d slots, %d of them found, %d shared, %d sources; want %d, as many, %d and %d",
-			used, table.roster.n, lists, len(table.sources), len(subscribers), shared, sources)
-	}
-	for id := range watched {
-		set(id, nil)
-	}
-	if wants := len(table.wants.list) - len(table.wants.free); wants != 0 || len(table.sources) != 0 || table.roster.n != 0 || table.names.live != 0 {
-		t.Errorf("%d beginnings, %d sources, %d accounts and %d bytes of names are left", wants, len(table.sources), table.roster.n, table.names.live)
+	check()
+	if wants := len(table.wants.list) - len(table.wants.free); wants != 0 || table.names.live != 0 {
+		t.Errorf("%d beginnings and %d bytes of names are left", wants, table.names.live)
 	}
 }
 

@@ -130,6 +130,7 @@ func (b *Buckets) Closed() map[string]time.Time {
 	defer b.mu.Unlock()
 	now, wall := b.clock(), b.now()
 	maps.DeleteFunc(b.until, func(_ string, until int64) bool { return until <= now })
+	b.any.Store(len(b.until) > 0)
 	closed := make(map[string]time.Time, len(b.until))
 	for name, until := range b.until {
 		closed[name] = wall.Add(time.Duration(until - now))

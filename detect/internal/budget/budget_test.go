@@ -37,9 +37,17 @@ func newKit(perSecond float64, burst int) *kit { return newCostlyKit(perSecond, 
 
 func newCostlyKit(perSecond float64, burst int, cost spend.Cost) *kit {
 	k := &kit{epoch: time.Now(), stop: make(chan struct{})}
-	k.Budget = budget.New(budget.Config{PerSecond: perSecond, Burst: burst, Epoch: k.epoch, Clock: k.clock, Now: time.Now,
-		Backoff: func(n int) time.Duration { return time.Second << (n - 1) }, Stop: k.stop, Stopped: errStopped, Spend: spend.Config{Cost: cost}, Ring: func() { k.rings.Add(1) }, Logger: slog.New(slog.NewTextHandler(&k.log, nil))})
+	cfg := k.config(nil)
+	cfg.PerSecond, cfg.Burst, cfg.Spend.Cost = perSecond, burst, cost
+	k.Budget = budget.New(cfg)
 	return k
+}
+
+// config sets up a budget without limits.
+func (k *kit) config(limited func(string, time.Time)) budget.Config {
+	return budget.Config{Epoch: k.epoch, Clock: k.clock, Now: time.Now, Limited: limited,
+		Backoff: func(n int) time.Duration { return time.Second << (n - 1) }, Stop: k.stop, Stopped: errStopped,
+		Ring: func() { k.rings.Add(1) }, Logger: slog.New(slog.NewTextHandler(&k.log, nil))}
 }
 
 func (k *kit) clock() int64 { return int64(time.Since(k.epoch)) }
@@ -144,33 +152,67 @@ func TestOldTicketIsVoid(t *testing.T) {
 	})
 }
 
-// The gate stays closed for the time asked, 15 minutes at most, and up to two
-// seconds longer; it never opens earlier than it was told before.
+// The gate, or a bucket, stays closed for the time asked, 15 minutes at most, and up to two
+// seconds longer; it never opens earlier than it was told before. Others are told, except of what
+// another process has met, and the log has it once.
 func TestGate(t *testing.T) {
 	for _, row := range []struct {
 		name        string
 		waits       []time.Duration
 		least, most time.Duration
+		told        int
 	}{
-		{"not at all", []time.Duration{0, -time.Hour}, 0, 0},
-		{"as long as asked", []time.Duration{time.Minute}, time.Minute, time.Minute + 2*time.Second},
-		{"not for ever", []time.Duration{24 * time.Hour}, budget.MaxClosed, budget.MaxClosed + 2*time.Second},
-		{"not shorter than before", []time.Duration{time.Minute, time.Second}, time.Minute, time.Minute + 2*time.Second},
-		{"longer than before", []time.Duration{time.Second, time.Minute}, time.Minute, time.Minute + 2*time.Second},
+		{"not at all", []time.Duration{0, -time.Hour}, 0, 0, 0},
+		{"as long as asked", []time.Duration{time.Minute}, time.Minute, time.Minute + 2*time.Second, 1},
+		{"not for ever", []time.Duration{24 * time.Hour}, budget.MaxClosed, budget.MaxClosed + 2*time.Second, 1},
+		{"not shorter than before", []time.Duration{time.Minute, time.Second}, time.Minute, time.Minute + 2*time.Second, 1},
+		{"longer than before", []time.Duration{time.Second, time.Minute}, time.Minute, time.Minute + 2*time.Second, 2},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k := newKit(0, 0)
-				for _, wait := range row.waits {
-					k.CloseFor(wait, "too many")
-				}
-				closed := k.Closed(k.clock())
-				k.Wait(t.Context())
-				if took := time.Duration(k.clock()); took < row.least || took > row.most || closed > 0 && took != closed {
-					t.Errorf("a call is made after %s, closed for %s: want %s to %s", took, closed, row.least, row.most)
-				}
-			})
-		})
+		for _, bucket := range []string{"", "timelines"} {
+			for _, other := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					k, told := newKit(0, 0), 0
+					k.Budget = budget.New(k.config(func(of string, until time.Time) {
+						if told++; of != bucket || time.Until(until) > row.most {
+							t.Errorf("%s: told of %q until %s", row.name, of, until)
+						}
+					}))
+					for _, wait := range row.waits {
+						switch {
+						case bucket == "" && other:
+							k.Close(min(wait, budget.MaxClosed), "too many")
+						case bucket == "":
+							k.CloseFor(wait, "too many")
+						case other:
+							k.Buckets.Close(bucket, wait, "too many")
+						default:
+							k.Buckets.CloseFor(bucket, wait, "too many")
+						}
+					}
+					closed, limits := time.Duration(0), k.Limits()
+					if until, ok := limits[bucket]; ok {
+						closed = time.Until(until)
+					}
+					if k.Closed(k.clock()) > 0 != (bucket == "" && closed > 0) || len(limits) > 1 || k.Buckets.Until("others") != 0 ||
+						bucket != "" && (k.Buckets.Any() != (closed > 0) || k.Buckets.Until(bucket) != int64(closed)) {
+						t.Errorf("%s: the limits %v close other calls, too, or none", row.name, limits)
+					}
+					if other {
+						told += row.told
+					}
+					if logged := strings.Count(k.log.String(), "rate limited"); closed < row.least || closed > row.most || told != row.told || logged != min(told, 1) {
+						t.Errorf("%s, bucket %q: closed for %s, told %d times and logged %d times; want %s to %s, told %d times", row.name, bucket, closed, told, logged, row.least, row.most, row.told)
+					}
+					if k.Wait(t.Context()); bucket == "" && time.Duration(k.clock()) != closed {
+						t.Errorf("%s: a call is made after %s, want %s", row.name, time.Duration(k.clock()), closed)
+					}
+					<-time.After(time.Until(k.epoch.Add(closed)))
+					if limits := k.Limits(); limits != nil || k.Buckets.Until(bucket) != 0 || k.Buckets.Any() {
+						t.Errorf("%s: closed %v when it is over", row.name, limits)
+					}
+				})
+			}
+		}
 	}
 }
 

@@ -68,9 +68,6 @@ func (b *Budget) lostFrom(now int64) int64 {
 // forget drops the saved calls, and saves none before until. A platform that has just refused calls
 // should not get many of them in a burst.
 func (b *Budget) forget(until int64) {
-	if b.saved == 0 {
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.bucket.tokens += float64(len(b.spare))

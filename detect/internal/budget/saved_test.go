@@ -2,7 +2,6 @@ package budget_test
 
 import (
 	"context"
-	"log/slog"
 	"math"
 	"sync/atomic"
 	"testing"
@@ -16,8 +15,9 @@ import (
 // Slack saved.
 func saving(perSecond float64, burst int) *kit {
 	k := &kit{epoch: time.Now(), stop: make(chan struct{})}
-	k.Budget = budget.New(budget.Config{PerSecond: perSecond, Burst: burst, Saves: true, Epoch: k.epoch, Clock: k.clock, Now: time.Now,
-		Stop: k.stop, Stopped: errStopped, Ring: func() { k.rings.Add(1) }, Logger: slog.New(slog.DiscardHandler)})
+	cfg := k.config(nil)
+	cfg.PerSecond, cfg.Burst, cfg.Saves = perSecond, burst, true
+	k.Budget = budget.New(cfg)
 	return k
 }
 

@@ -87,7 +87,7 @@ func (cfg Settings) intervals(groups []pace.Group, accounts int) Plan {
 func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (Plan, error) {
 	bounded := make([]pace.Group, len(groups))
 	for i, g := range groups {
-		if g.Interval > 0 && g.Min == 0 && g.Max == 0 {
+		if g.Interval > 0 {
 			if bound := max(g.Interval, cfg.MinBound); cfg.AtLeast {
 				g.Min = bound
 			} else {

@@ -2,9 +2,7 @@ package parts
 
 import (
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +12,16 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
+
+// wants adds the terms of a source to what is wanted of an account.
+func wants(w *Wants, t Terms) {
+	w.Sources++
+	for _, least := range []*time.Duration{&w.Shortest, &w.ByMonitor} {
+		if (least == &w.Shortest || !t.Rule) && (*least == 0 || t.Interval > 0 && t.Interval < *least) {
+			*least = t.Interval
+		}
+	}
+}
 
 // Whatever is set, added and removed, Elsewhere answers as a list does that is searched
 // from end to end.
@@ -57,8 +65,10 @@ func TestElsewhereIsWhatWasSet(t *testing.T) {
 			for id, m := range model {
 				has := slices.Contains(m.hashes, h)
 				if has {
-					want.add(m.Terms, nil)
-					anns.add(m.Terms, ann)
+					wants(&want, m.Terms)
+					if ann(m.Owner) {
+						wants(&anns, m.Terms)
+					}
 				}
 				if x.Has(id, h) != has {
 					t.Fatalf("seed %d: %s has %d: %t, want %t", seed, id, h, !has, has)
@@ -121,32 +131,6 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// Shards that give up accounts of one source at the same time lose none of them.
-func TestAddedAtOnceAreAllThere(t *testing.T) {
-	const shards, each = 16, 50
-	for round := range 20 {
-		var x Elsewhere
-		var all sync.WaitGroup
-		begin := make(chan struct{})
-		for sh := range uint64(shards) {
-			all.Go(func() {
-				<-begin
-				for i := range uint64(each) {
-					x.Add("m", Terms{Interval: time.Second}, []uint64{1 + sh*each + i})
-					runtime.Gosched()
-				}
-			})
-		}
-		close(begin)
-		all.Wait()
-		for h := range uint64(shards * each) {
-			if !x.Has("m", h+1) {
-				t.Fatalf("round %d: account %d is lost; there are %d of %d", round, h+1, x.Len(), shards*each)
-			}
-		}
-	}
-}
-
 // The part of an account or query is that of its cursor's target, as the journal of all
 // platforms has it; what a stream brings is of one part.
 func TestShare(t *testing.T) {
@@ -172,6 +156,10 @@ func TestShare(t *testing.T) {
 		s.Set(own)
 		if s.Account("nasa") || !s.Query("moon") {
 			t.Errorf("%q: an account is not of the stream's part", platform)
+		}
+		streamed[poll.Queries] = true
+		if q := NewShare(platform, streamed); q.OfQuery("moon") != fleet.PartOf("stream/"+platform) {
+			t.Errorf("%q: a query is not of the stream's part", platform)
 		}
 		s.Set(fleet.SetOf(fleet.PartOf("stream/" + platform)))
 		if !s.Account("nasa") || !s.Account("esa") || s.Query("moon") || !s.Stream() {

@@ -52,6 +52,19 @@ func TestDeadlineIsAContext(t *testing.T) {
 			}
 		})
 	}
+	synctest.Test(t, func(t *testing.T) {
+		c := withDeadline(t.Context(), time.Now().Add(time.Minute))
+		c.End()
+		early := c.Err()
+		select {
+		case <-c.Done():
+		default:
+			t.Error("not done after the end")
+		}
+		if !errors.Is(early, context.Canceled) || !errors.Is(c.Err(), context.Canceled) {
+			t.Errorf("after the end: %v, and %v when Done is asked for", early, c.Err())
+		}
+	})
 	soon, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	c := &deadline{parent: soon, at: time.Now().Add(time.Hour)}

@@ -98,7 +98,7 @@ func (m *Machine) noteFill(p *Poll) {
 	switch {
 	case out.Complete:
 		gap.FilledAt, gap.Resume = m.env.Now(), ""
-	case len(out.Pages) > 0 && out.Posts > 0 && out.Next != "" && out.Next != gap.Resume && (to.Before(gap.To) || p.New > 0):
+	case out.Posts > 0 && out.Next != "" && out.Next != gap.Resume && (to.Before(gap.To) || p.New > 0):
 		gap.Resume = out.Next
 		if !to.IsZero() && to.Before(gap.To) {
 			gap.To = to

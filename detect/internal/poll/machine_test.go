@@ -47,14 +47,21 @@ func TestCutStampsCountForWhatTheyStandFor(t *testing.T) {
 	}
 }
 
+// Of too many gaps the oldest two are one, from the beginning of either to the end of either,
+// which is read on from where the later one is.
 func TestGapsAreBounded(t *testing.T) {
-	var gaps []Gap
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	for i := range 3 * MaxGaps {
-		gaps = addGap(gaps, Gap{From: at(10 * i), To: at(10*i + 5)})
-	}
-	if len(gaps) != MaxGaps || !gaps[0].From.Equal(at(0)) {
-		t.Errorf("%d gaps from %v, want %d that reach back to the first", len(gaps), gaps[0].From, MaxGaps)
+	for _, row := range []struct{ first, second, want Gap }{
+		{Gap{From: at(0), To: at(5), Resume: "a"}, Gap{From: at(7), To: at(9), Resume: "b"}, Gap{From: at(0), To: at(9), Resume: "b"}},
+		{Gap{From: at(2), To: at(9), Resume: "a"}, Gap{From: at(1), To: at(5), Resume: "b"}, Gap{From: at(1), To: at(9), Resume: "a"}},
+	} {
+		gaps := []Gap{row.first, row.second}
+		for i := range MaxGaps - 1 {
+			gaps = addGap(gaps, Gap{From: at(10 * i), To: at(10*i + 5)})
+		}
+		if len(gaps) != MaxGaps || gaps[0] != row.want || !gaps[MaxGaps-1].From.Equal(at(10*(MaxGaps-2))) {
+			t.Errorf("%d gaps, the first %+v, want %d and %+v", len(gaps), gaps[0], MaxGaps, row.want)
+		}
 	}
 }
 

@@ -103,7 +103,15 @@ func TestPositionsWithoutPosts(t *testing.T) {
 	if at, ok := p.With([]uint64{n}); at != "d" || !ok {
 		t.Errorf("stores %q, %t with the post, want d", at, ok)
 	}
-	m := add(t, p, "") // a post without a position
+	m := add(t, p, "e")
+	p.Begin("f") // another process has had the stream
+	p.Done([]uint64{n})
+	if at, ok := p.With([]uint64{m}); ok || p.Resume() != "f" {
+		t.Errorf("stores %q, %t, resumes at %q with posts from before, want f", at, ok, p.Resume())
+	}
+	p.Done([]uint64{m})
+	p.Pass("d")
+	n, m = add(t, p, "d"), add(t, p, "") // a post without a position
 	p.Done([]uint64{n})
 	if at, _ := p.With([]uint64{m}); at != "d" || p.Resume() != "d" {
 		t.Errorf("stores %q, resumes at %q, want d", at, p.Resume())

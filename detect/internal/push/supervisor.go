@@ -289,10 +289,6 @@ func (s *Supervisor) watch(l *link) {
 	if l.waits || l.cut {
 		return
 	}
-	if s.cfg.Closed() > 0 {
-		s.cut(l, errClosed)
-		return
-	}
 	now := s.cfg.Now()
 	if !l.alive && !s.dumb && !l.upAt.IsZero() && now.Sub(l.last) > dumbAfter {
 		s.dumb = true
@@ -300,6 +296,8 @@ func (s *Supervisor) watch(l *link) {
 	}
 	dead := false
 	switch {
+	case s.cfg.Closed() > 0:
+		s.cut(l, errClosed)
 	case l.upAt.IsZero():
 		dead = now.Sub(l.last) > acceptWithin
 	case now.Sub(l.last) > s.longestQuiet(l):

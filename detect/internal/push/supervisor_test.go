@@ -309,8 +309,13 @@ func TestWhosePost(t *testing.T) {
 			{ID: "2", Username: "@esa"},
 			{ID: "3", UserID: "8"},
 			nil,
+			{ID: "5", UserID: "7", Username: "jaxa"},
 		} {
-			if err := emit(fetcher.Signal{Kind: fetcher.SignalPost, Post: post, Position: fmt.Sprint(i + 1)}); err != nil {
+			sig := fetcher.Signal{Kind: fetcher.SignalPost, Post: post, Position: fmt.Sprint(i + 1)}
+			if i == 4 { // the stream says whose it is
+				sig.Accounts = []fetcher.Account{{Username: "esa"}, {Username: "jaxa"}}
+			}
+			if err := emit(sig); err != nil {
 				return err
 			}
 		}
@@ -318,12 +323,12 @@ func TestWhosePost(t *testing.T) {
 		return ctx.Err()
 	}}
 	supervised(t, s, func(sv *Supervisor) {
-		if want := []string{"nasa 1", "esa 2"}; !slices.Equal(s.posts, want) {
+		if want := []string{"nasa 1", "esa 2", "esa 5", "jaxa 5"}; !slices.Equal(s.posts, want) {
 			t.Errorf("posts %v, want %v", s.posts, want)
 		}
 		sv.cfg.positions.Done(s.numbers)
-		if at := sv.cfg.positions.Resume(); at != "4" || sv.cfg.health.Stats().Strangers != 2 {
-			t.Errorf("resumes at %q after %d strangers, want 4 after 2", at, sv.cfg.health.Stats().Strangers)
+		if at := sv.cfg.positions.Resume(); at != "5" || sv.cfg.health.Stats().Strangers != 2 {
+			t.Errorf("resumes at %q after %d strangers, want 5 after 2", at, sv.cfg.health.Stats().Strangers)
 		}
 		pass(storeEvery)
 		if s.stores != 1 {

@@ -32,11 +32,7 @@ const mostBrought = 100
 // full reports whether many posts were streamed since the last poll: so many that the next poll
 // would hardly reach beyond them.
 func (q *Query) full() bool {
-	most := q.maxResults()
-	if most <= 0 || most > mostBrought {
-		most = mostBrought
-	}
-	return 2*q.stream.brought >= most
+	return 2*q.stream.brought >= min(q.maxResults(), mostBrought)
 }
 
 // NewPushed returns a Pushed for a stream that covers nothing yet.

@@ -315,6 +315,75 @@ func TestRuleThatJoins(t *testing.T) {
 	}
 }
 
+// A query that is given up, or whose rules end here with their process, leaves a cursor behind
+// what a rule that has joined lacks, however long ago within the horizon.
+func TestCursorOfARuleThatJoined(t *testing.T) {
+	const back = 24 * time.Hour // the horizon
+	for name, row := range map[string]struct {
+		first, joins bool          // whether the query was polled, and a rule joins it then
+		read         time.Duration // of that rule, before now
+		want         time.Duration // of the cursor, before now; 0 for none
+	}{
+		"nobody joins":               {first: true},
+		"it lacks much":              {first: true, joins: true, read: 2 * time.Hour, want: 2 * time.Hour},
+		"it lacks too much":          {first: true, joins: true, read: 40 * time.Hour, want: back},
+		"it lacks what is looked at": {first: true, joins: true, read: overlap / 2},
+		"it lacks nothing":           {first: true, joins: true},
+		"nothing was read":           {joins: true, read: time.Hour},
+	} {
+		for _, polled := range []bool{false, true} {
+			k := newKit(t).at(100 * time.Hour)
+			k.follow("a", "moon", time.Minute)
+			k.follow("c", "mars", time.Minute)
+			if row.first {
+				k.end(k.begin())
+				k.end(k.begin())
+			}
+			ago := func(d time.Duration) time.Time { return epoch.Add(k.now - d) }
+			if row.joins {
+				k.Set("b", terms("b", "moon", time.Minute), queries.Start{From: ago(row.read), Read: ago(row.read)})
+			}
+			var late []time.Duration // of the cursors to store
+			for slot, c := range k.Behind("b") {
+				late = append(late, epoch.Add(k.now).Sub(c.Since))
+				if k.Key(slot) != queries.Target("moon") {
+					t.Errorf("%s: the cursor of %s is stored", name, k.Key(slot))
+				}
+			}
+			if want := row.want > 0; len(late) != map[bool]int{true: 1}[want] || want && late[0] != row.want {
+				t.Errorf("%s: cursors of %v ago are stored, want %s, 0 for none", name, late, row.want)
+			}
+			if n := len(k.Behind("none")) + len(k.Behind("a")); n != 0 {
+				t.Errorf("%s: %d cursors are stored for a rule that lacks nothing", name, n)
+			}
+			var p *poll.Poll
+			if polled {
+				for p == nil || p.Name != "moon" {
+					if p = k.begin(); p.Name != "moon" {
+						k.end(p)
+					}
+				}
+			}
+			lacking := k.GiveUp(func(text string) bool { return text != "moon" })
+			c := lacking["moon"]
+			if lacks := row.first && row.joins && row.read > 0; (c != nil) != lacks || len(lacking) > 1 || lacks && !c.Since.Equal(ago(min(row.read, back))) {
+				t.Errorf("%s: given up with %v, want the cursor of what is lacking: %t", name, c, lacks)
+			}
+			k.follow("a", "moon", time.Minute) // the query is back
+			if p != nil {
+				k.end(p, fetcher.Tweet{ID: "1", Text: "moon", PublishedAt: epoch.Add(k.now)})
+			}
+			st, n := k.Status("moon"), k.env.Count.Kinds[poll.Queries].Targets.Load()
+			if !st.Since.IsZero() || n != 2 || k.ReadFor("moon", "b") != (time.Time{}) {
+				t.Errorf("%s, polled %t: %d queries, moon was read until %v: want 2, and moon anew", name, polled, n, st.Since)
+			}
+			if k.end(k.begin()); k.Status("moon").Since.IsZero() && k.Status("mars").Since.IsZero() {
+				t.Errorf("%s: no query is polled any more", name)
+			}
+		}
+	}
+}
+
 // Queries keep to names of bounded length that no two of them share.
 func TestTarget(t *testing.T) {
 	seen := map[string]string{}
