@@ -1,10 +1,7 @@
 package detect
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,23 +92,6 @@ func TestCausesOfLatency(t *testing.T) {
 	}
 }
 
-func TestClockSkewIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.dated = true
-		d := w.detector(t, func(c *settings) {
-			c.Now = func() time.Time { return time.Now().Add(time.Minute) }
-		})
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(5 * time.Minute)
-		s := d.Stats()
-		if s.ClockSkew < 58*time.Second || s.ClockSkew > 61*time.Second || s.SkewedPolls != s.Polls {
-			t.Errorf("skew %v in %d of %d polls, want about a minute in all", s.ClockSkew, s.SkewedPolls, s.Polls)
-		}
-	})
-}
-
 func TestSilentIsToldFromDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -141,6 +121,11 @@ func TestSilentIsToldFromDead(t *testing.T) {
 		dead, ok, err := d.Account(t.Context(), "dead")
 		if err != nil || !ok || dead.Failures < 5 || dead.Err == nil || time.Since(dead.LastContact) < time.Hour-12*time.Second {
 			t.Errorf("dead account: %+v %v %v", dead, ok, err)
+		}
+		for owner, watches := range map[string]bool{"o": true, "p": false} {
+			if st, ok, err := d.AccountOf(t.Context(), owner, "nasa"); err != nil || ok != watches || ok != (st.Username == "nasa") {
+				t.Errorf("the account of %s: %+v %v %v", owner, st, ok, err)
+			}
 		}
 		if _, ok, err := d.Account(t.Context(), "nobody"); ok || err != nil {
 			t.Errorf("an account that nobody watches: %v %v", ok, err)
@@ -175,57 +160,4 @@ func TestSpendSharesTheBudget(t *testing.T) {
 			t.Errorf("%d polls beside 30 other calls, want neither to starve", polls)
 		}
 	})
-}
-
-// A Spend that is given up leaves its call to others: to the polls, and to the
-// next Spend.
-func TestSpendGivenUpLeavesItsCallToOthers(t *testing.T) {
-	for _, pace := range []Pace{PaceInterval, PaceBudget} {
-		t.Run(fmt.Sprint(pace), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				d := w.detector(t, func(c *settings) { c.Shards, c.Pace, c.FetchRate, c.FetchBurst = 1, pace, 1, 1 })
-				defer start(t, d)()
-				set(t, d, sub("m", accountNames(20)...)) // ask for 2 calls a second
-				after(2 * time.Minute)
-
-				begin := time.Now()
-				gone, cancel := context.WithCancel(t.Context())
-				cancel()
-				for range 100 {
-					if err := d.Spend(gone); !errors.Is(err, context.Canceled) {
-						t.Fatal(err)
-					}
-				}
-				after(time.Minute)
-				if n := w.callsSince(begin); n < 58 {
-					t.Errorf("%d polls in the minute after 100 Spends with a context that had ended, want 60", n)
-				}
-
-				begin = time.Now()
-				var made atomic.Int64
-				for range 4 { // at a time
-					go func() {
-						for range 50 {
-							ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-							if d.Spend(ctx) == nil {
-								made.Add(1)
-							}
-							cancel()
-						}
-					}()
-				}
-				after(time.Minute)
-				if n := w.callsSince(begin) + int(made.Load()); n < 58 {
-					t.Errorf("%d calls in the minute in which 200 Spends waited 100 ms each, want 60", n)
-				}
-
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				if err := d.Spend(ctx); err != nil {
-					t.Errorf("a Spend after those given up: %v", err)
-				}
-			})
-		})
-	}
 }

@@ -161,39 +161,6 @@ func TestAnswerOfABatchIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestOneAccountOfABatchFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := &batchWorld{world: newWorld()}
-		b.answer = func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
-			for i, q := range qs {
-				if q.Username == "account01" {
-					pages[i] = fetcher.Page{Err: fetcher.ErrNotFound}
-				}
-			}
-			return pages, nil
-		}
-		b.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) { // when it is due alone
-			if q.Username == "account01" {
-				return nil, fetcher.ErrNotFound
-			}
-			return nil, nil
-		})
-		var troubled []string
-		d := batchDetector(t, b, func(c *settings) {
-			c.OnTrouble = func(tr Trouble) { troubled = append(troubled, tr.Username) }
-		})
-		defer start(t, d)()
-		set(t, d, sub("m", accountNames(3)...))
-		after(time.Second)
-		b.publish("account00", "p", 0)
-		b.publish("account02", "q", 0)
-		after(20 * time.Second)
-		if len(b.events) != 2 || len(troubled) != 1 || troubled[0] != "account01" {
-			t.Errorf("%d events, trouble of %v: want both others' posts, and the one account reported", len(b.events), troubled)
-		}
-	})
-}
-
 // A call that fails for the sake of one account must not fail all for ever.
 func TestAccountsOfAFailedBatchAreTriedAlone(t *testing.T) {
 	for name, answer := range map[string]func([]fetcher.TimelineQuery, []fetcher.Page) ([]fetcher.Page, error){

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -159,6 +160,81 @@ func TestALimitOfAllCallsClosesEveryBucket(t *testing.T) {
 		if n := polls(w.world, func() { after(time.Minute) }); n < 8 || w.searches() == searches {
 			t.Errorf("%d timelines and %d searches after that, want those of both accounts, and searches", n, w.searches()-searches)
 		}
+	})
+}
+
+// turns lets each account of a host be read again only after some time.
+type turns struct {
+	hosts
+	every time.Duration
+	next  map[string]time.Time // by account
+	asked [][]string           // owners
+}
+
+func (s *turns) Turn(c fetcher.Call, owners []string) time.Duration {
+	s.asked = append(s.asked, owners)
+	if wait := time.Until(s.next[c.Account.Username]); s.Bucket(c) == "" || wait > 0 {
+		return wait
+	}
+	s.next[c.Account.Username] = time.Now().Add(s.every)
+	return 0
+}
+
+// Accounts of one host are read in turn. Who watches one that is therefore read less often than
+// asked for is told once, and again when it is in time.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		s := &turns{every: 25 * time.Second, next: map[string]time.Time{}}
+		var troubles notes[Trouble]
+		d := w.detector(t, func(c *settings) {
+			c.Shards, c.Roles.Buckets, c.Roles.Turns, c.OnTrouble = 1, s, s, troubles.add
+		})
+		defer start(t, d)()
+		set(t, d, sub("m", "a@one", "b@one", "c"))
+		theirs := sub("n", "a@one")
+		theirs.Source.Owner, theirs.Interval = "p", time.Minute
+		set(t, d, theirs)
+		told := func(when string, behind int64, want ...string) {
+			t.Helper()
+			var got []string
+			for _, trouble := range troubles.all() {
+				got = append(got, fmt.Sprint(trouble.Source.ID, " ", trouble.Username, " ", trouble.Err != nil))
+				if err := trouble.Err; err != nil && !strings.Contains(err.Error(), `in place of 10s: accounts of "one" are read in turn`) {
+					t.Errorf("%s: %v", when, err)
+				}
+			}
+			slices.Sort(got)
+			if slices.Sort(want); !slices.Equal(got, want) || d.Stats().Behind != behind {
+				t.Errorf("%s: %d behind, told %q, want %d and %q", when, d.Stats().Behind, got, behind, want)
+			}
+			troubles.do(func() { troubles.list = nil })
+		}
+		after(time.Minute)
+		told("in turn", 2, "m a@one true", "n a@one true", "m b@one true")
+		a, c := len(w.callTimes("a@one")), len(w.callTimes("c"))
+		after(10 * time.Minute)
+		if a, c = len(w.callTimes("a@one"))-a, len(w.callTimes("c"))-c; a < 23 || a > 25 || c != 60 {
+			t.Errorf("a is polled %d times in 10 minutes and c %d times, want 24 and 60", a, c)
+		}
+		told("later", 2)
+		if !slices.ContainsFunc(s.asked, func(owners []string) bool { return slices.Equal(owners, []string{"o", "p"}) }) {
+			t.Error("not asked for the turn of both owners of an account")
+		}
+		s.every = 0
+		after(time.Minute)
+		told("without turns", 0, "m a@one false", "n a@one false", "m b@one false")
+		s.every = 25 * time.Second
+		after(time.Minute)
+		told("in turn again", 2, "m a@one true", "n a@one true", "m b@one true")
+		if err := d.Remove(t.Context(), "m"); err != nil {
+			t.Fatal(err)
+		}
+		if d.Stats().Behind != 1 {
+			t.Errorf("%d behind, want the account that is still watched", d.Stats().Behind)
+		}
+		after(2 * time.Minute) // for which it is often enough
+		told("removed", 0, "n a@one false")
 	})
 }
 

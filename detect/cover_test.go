@@ -271,25 +271,6 @@ func TestBudgetIsSharedWithSearches(t *testing.T) {
 	})
 }
 
-// Searches that would need more than the whole budget leave half of it.
-func TestAccountsKeepHalfOfTheBudget(t *testing.T) {
-	tune := func(c *settings) { c.Pace, c.Shards, c.FetchRate = PaceBudget, 0, 2 }
-	inQueries(t, tune, func(t *testing.T, w *searchable, d *Detector) {
-		m := sub("m", "nasa", "esa", "jaxa")
-		m.Interval = 0
-		set(t, d, m)
-		for i := range 20 {
-			s := asks(fmt.Sprint("r", i), fmt.Sprint("word", i))
-			s.Interval = time.Second
-			setQuery(t, d, s)
-		}
-		after(100 * time.Second)
-		if s := d.Stats(); s.Polls < 90 || s.Queries.Polls < 90 {
-			t.Errorf("%d polls of accounts, %d of queries: want about 100 of both", s.Polls, s.Queries.Polls)
-		}
-	})
-}
-
 func TestQuerySubscriptionIsChecked(t *testing.T) {
 	d := newSearchableOutside(t)
 	for _, row := range []struct {
@@ -305,6 +286,9 @@ func TestQuerySubscriptionIsChecked(t *testing.T) {
 		{func(s *QuerySubscription) { s.Interval = maxInterval + 1 }, "Interval"},
 		{func(s *QuerySubscription) { s.Next = func(t time.Time) time.Time { return t } }, "Every"},
 		{func(s *QuerySubscription) { s.Authors = []string{""} }, "Authors"},
+		{func(s *QuerySubscription) {
+			s.Query, s.MaxResults, s.Interval = strings.Repeat("x", maxQuery), maxFound, maxInterval
+		}, ""},
 		{nil, ""},
 	} {
 		s := asks("r", "moon")

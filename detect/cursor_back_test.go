@@ -188,21 +188,3 @@ func TestRestartReadsBackForNoAuthorThatWasRead(t *testing.T) {
 		wantOf(t, w, "r", want...)
 	})
 }
-
-// A journal that answers slowly keeps the first polls waiting for a while only.
-func TestFirstPollsDoNotWaitForLong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newSearchable()
-		d := w.detector(t, nil)
-		set(t, d, sub("m", "nasa"))
-		setQuery(t, d, byAuthors(asks("r", "moon"), "nasa"))
-		w.setSlowReads(time.Hour)
-		began := time.Now()
-		stop := start(t, d)
-		after(time.Minute)
-		if polls := w.callTimes("nasa"); len(polls) == 0 || polls[0].Sub(began) != rulesWait {
-			t.Errorf("polls at %v after a start at %v, want the first %s later", polls, began, rulesWait)
-		}
-		stop()
-	})
-}

@@ -33,22 +33,6 @@ func TestBaselineIsMarkedAndNotDelivered(t *testing.T) {
 	})
 }
 
-// A post published between the monitor's creation and its first poll counts.
-func TestPostDuringCreationIsDeliveredOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		s := sub("m", "nasa")
-		after(3 * time.Millisecond)
-		w.publish("nasa", "during", 0)
-		after(time.Millisecond)
-		set(t, d, s)
-		after(time.Minute)
-		wantEvents(t, w, "m:during")
-	})
-}
-
 func TestAccountIsPolledOnceForAllMonitors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -118,21 +102,6 @@ func TestLateAndOutOfOrderPostsAreFound(t *testing.T) {
 		if d.Stats().Late == 0 {
 			t.Error("a late post must be counted")
 		}
-	})
-}
-
-func TestBurstIsReadPageByPage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(time.Second)
-		for i := range 95 {
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-		}
-		after(10 * time.Second)
-		wantEvents(t, w, ids("m", "p", 0, 95)...)
 	})
 }
 
@@ -247,41 +216,6 @@ func TestOneRefusedBatchDoesNotFailTheOthers(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(got, []string{"m:p-fine", "m:p-good"}) {
 			t.Errorf("events = %v, want those of the other accounts", got)
-		}
-	})
-}
-
-func TestPausedMonitorCommitsNothingAfterRemoveReturns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		set(t, d, sub("other", "nasa"))
-		after(time.Second)
-		w.setSlowStore(2 * time.Second)
-		w.publish("nasa", "p", 0)
-		w.setSlow(time.Second)
-		for d.Stats().Posts == 0 { // until the poll that found it commits
-			after(100 * time.Millisecond)
-		}
-		began := time.Now()
-		if err := d.Remove(t.Context(), "m"); err != nil {
-			t.Fatal(err)
-		}
-		if time.Since(began) == 0 {
-			t.Error("Remove returned while a commit of the monitor was under way")
-		}
-		n := len(w.got())
-		w.publish("nasa", "q", 0)
-		after(time.Minute)
-		for _, e := range w.got()[n:] {
-			if e[:2] == "m:" {
-				t.Errorf("%s was committed after Remove returned", e)
-			}
-		}
-		if got := w.got(); !slices.Contains(got, "other:q") {
-			t.Errorf("events = %v: the other monitor must go on", got)
 		}
 	})
 }

@@ -27,6 +27,7 @@ var calls = map[string]func(context.Context, *Detector) error{
 	"QueryReadUntil": func(ctx context.Context, d *Detector) error { _, err := d.QueryReadUntil(ctx, "r"); return err },
 	"SetParts":       func(ctx context.Context, d *Detector) error { return d.SetParts(ctx, fleet.Set{}) },
 	"Lose":           func(ctx context.Context, d *Detector) error { return d.Lose(ctx) },
+	"Run":            func(ctx context.Context, d *Detector) error { return d.Run(ctx) }, // for the second time
 	"Spend":          func(ctx context.Context, d *Detector) error { return d.Spend(ctx) },
 }
 
@@ -59,6 +60,45 @@ func TestCallsThatCannotBeAnswered(t *testing.T) {
 	}
 }
 
+// A call whose context ends while it waits for another one fails.
+func TestCallsThatWaitForOthers(t *testing.T) {
+	for other, waiting := range map[string][]string{
+		"Set":      {"SetParts", "Lose"},
+		"SetQuery": {"SetQuery", "RemoveQuery", "QueryReadUntil", "Plan", "SetParts", "Lose"},
+		"SetParts": {"SetParts", "Lose"},
+	} {
+		for _, name := range waiting {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSearchable()
+				d := w.detector(t, nil)
+				defer start(t, d)()
+				set(t, d, sub("m", "nasa"))
+				setQuery(t, d, asks("r", "moon"))
+				w.publish("nasa", "1", 0)
+				w.setSlowReads(time.Minute)
+				w.setSlowStore(20 * time.Second)
+				after(15 * time.Second) // a commit is under way
+				ended := make(chan error)
+				go func() { ended <- calls[other](t.Context(), d) }()
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := calls[name](ctx, d); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s during %s: %v", name, other, err)
+				}
+				if err := <-ended; err != nil {
+					t.Errorf("%s: %v", other, err)
+				}
+				w.setSlowReads(0)
+				w.setSlowStore(0)
+				if err := errors.Join(d.SetParts(t.Context(), fleet.Set{}), d.SetParts(t.Context(), fleet.All())); err != nil {
+					t.Errorf("after %s: %v", name, err)
+				}
+			})
+		}
+	}
+}
+
 var errUnread = errors.New("the journal does not answer")
 
 // A call fails whichever of its reads of the journal does, before Run, alone and beside others.
@@ -66,6 +106,9 @@ func TestCallsThatCannotRead(t *testing.T) {
 	for _, state := range []string{"before Run", "alone", "beside others"} {
 		reads := 0
 		for name, call := range calls {
+			if name == "Run" {
+				continue
+			}
 			synctest.Test(t, func(t *testing.T) {
 				w := newSearchable()
 				d := w.detector(t, func(c *settings) { c.Roles.Search = w })

@@ -142,31 +142,6 @@ func TestBackoffGrowsWithinBounds(t *testing.T) {
 	}
 }
 
-// A target that was held up is polled once, and then on its grid again.
-func TestStallIsNotCaughtUpInABurst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		w.afterPoll("nasa")
-		w.setSlow(25 * time.Second) // two and a half intervals
-		w.afterPoll("nasa")
-		w.setSlow(0)
-		from := time.Now()
-		after(65 * time.Second)
-		n := 0
-		for _, at := range w.callTimes("nasa") {
-			if at.After(from) {
-				n++
-			}
-		}
-		if n > 5 {
-			t.Errorf("%d polls in the 65 s after a stall of 25 s, want 4", n)
-		}
-	})
-}
-
 func TestSlowFetcherMeetsItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -181,30 +156,6 @@ func TestSlowFetcherMeetsItsDeadline(t *testing.T) {
 		after(2 * time.Second)
 		if n := d.Stats().PollErrors; n != 1 {
 			t.Errorf("%d polls failed, want 1 at the deadline", n)
-		}
-	})
-}
-
-func TestRestartSpreadsTheFirstPolls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		var names []string
-		for i := range 1000 {
-			names = append(names, fmt.Sprintf("a%d", i))
-		}
-		many := sub("m", names...)
-		many.Spread = true
-		set(t, d, many)
-		defer start(t, d)()
-		begun := time.Now()
-		after(10 * time.Second)
-		var busiest [10]int
-		for _, c := range w.calls {
-			busiest[min(9, int(c.at.Sub(begun)/time.Second))]++
-		}
-		if len(w.calls) != 1000 || slices.Max(busiest[:]) > 200 {
-			t.Errorf("polls by second: %v, want 1,000 in all and no second over twice the mean", busiest)
 		}
 	})
 }
@@ -255,6 +206,15 @@ func TestTroubleIsReportedAndRecovers(t *testing.T) {
 	})
 }
 
+// noLimits reads no account in a call.
+type noLimits struct {
+	fetcher.BatchFetcher
+	fetcher.Prober
+}
+
+func (noLimits) BatchLimit() int { return 0 }
+func (noLimits) ProbeLimit() int { return 0 }
+
 func TestConfigErrorsNameTheField(t *testing.T) {
 	w := &world{}
 	for want, tune := range map[string]func(*settings){
@@ -282,6 +242,8 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		"Prices.Post":  func(c *settings) { c.Cost.Prices.Post = -1 },
 		"Prices.User":  func(c *settings) { c.Cost.Prices.User = math.NaN() },
 		"Prices.Event": func(c *settings) { c.Cost.Prices.Event = 1e9 + 1 },
+		"BatchLimit()": func(c *settings) { c.Roles.Batch = noLimits{} },
+		"ProbeLimit()": func(c *settings) { c.Roles.Probe, c.ProbeRate = noLimits{}, 1 },
 		"Gather -1ns":  func(c *settings) { c.Gather = -1 },
 		"at most 1s":   func(c *settings) { c.Gather = time.Second + 1 },
 		"Gather 1ms":   func(c *settings) { c.Gather, c.Pace, c.FetchRate = time.Millisecond, PaceBudget, 1 },

@@ -71,55 +71,6 @@ func TestOpenGaps(t *testing.T) {
 	}
 }
 
-// An account that has a gap fails for longer than the horizon. The gap cannot be read any
-// more, and is not open for the processes after the one that found it.
-func TestGapFromBeforeTheHorizonIsNotOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		var reported []Gap
-		refused := 0
-		var stop func()
-		life := func() *Detector {
-			d := w.detector(t, func(c *settings) {
-				twoPages(&reported)(c)
-				c.MaxOverlap, c.Horizon = 30*time.Minute, time.Hour
-			})
-			stop = start(t, d)
-			set(t, d, sub("m", "nasa"))
-			return d
-		}
-		open := func(d *Detector, when string, want int64) {
-			t.Helper()
-			if n := d.Stats().OpenGaps; n != want {
-				t.Errorf("%s: %d open, want %d", when, n, want)
-			}
-		}
-		d := life()
-		w.afterPoll("nasa")
-		w.setBefore(forgetful("p60", &refused))
-		burst(w)
-		after(12 * time.Second)
-		open(d, "when it was found", 1)
-		stop()
-
-		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errors.New("suspended") })
-		d = life()
-		after(30 * time.Minute)
-		open(d, "restored", 1)
-		after(time.Hour)
-		open(d, "after the horizon", 0)
-		stop()
-
-		d = life()
-		after(time.Second) // before the gap's turn
-		open(d, "restored after the horizon", 0)
-		stop()
-		if gaps := w.cursors["account:nasa"].Gaps; len(gaps) != 1 || gaps[0].Resume == "" {
-			t.Errorf("recorded %+v, want the gap as it was found", gaps)
-		}
-	})
-}
-
 // A gap that was given up takes no tries of the next one.
 func TestGapHasItsOwnTries(t *testing.T) {
 	for _, wait := range []time.Duration{20 * time.Minute, 3 * time.Hour} {

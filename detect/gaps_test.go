@@ -88,6 +88,22 @@ func TestGapIsRecordedReportedAndReadLater(t *testing.T) {
 	})
 }
 
+// A soft stop waits until the polls under way are committed, and what they left is told.
+func TestStopDuringACommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reported []Gap
+		w, d, stop := gapWorld(t, &reported)
+		burst(w)
+		w.setSlowStore(20 * time.Second)
+		w.afterPoll("nasa")
+		after(time.Second)
+		stop()
+		if len(reported) != 1 || d.Stats().Events != 40 {
+			t.Errorf("%d events, gaps %v: want those of a poll, and its gap", d.Stats().Events, reported)
+		}
+	})
+}
+
 // forgetful refuses the cursors of pages that a poll did not come to.
 func forgetful(first string, refused *int) func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
 	return func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {

@@ -42,61 +42,6 @@ func TestRetryAfterOfATargetIsHonoured(t *testing.T) {
 	}
 }
 
-// No call is made in a closed window, whoever asks, and all recover.
-func TestRateLimitClosesTheBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		closed, open := time.Now().Add(30*time.Second), time.Now().Add(90*time.Second)
-		inside := 0
-		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
-			if now := time.Now(); now.After(closed) && now.Before(open) {
-				w.do(func() { inside++ })
-				return nil, &fetcher.RateLimitError{RetryAfter: open.Sub(now)}
-			}
-			return nil, nil
-		})
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		var names []string
-		for i := range 50 {
-			names = append(names, fmt.Sprintf("a%d", i))
-		}
-		set(t, d, sub("m", names...))
-		after(5 * time.Minute)
-		if inside == 0 || inside > 2 {
-			t.Errorf("%d calls in the closed window, want 1 or 2: the first closes it", inside)
-		}
-		for _, name := range names {
-			if n := len(w.callTimes(name)); n < 20 {
-				t.Errorf("%s was polled %d times, want about 23", name, n)
-			}
-		}
-	})
-}
-
-// An answer that says no calls remain closes the budget before a 429 does.
-func TestRemainingZeroClosesTheBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		reset := time.Now().Add(3 * time.Minute)
-		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
-			pg := w.timeline(q)
-			if n == 1 {
-				pg.RateLimit = fetcher.RateLimit{Known: true, Limit: 1, Remaining: 0, Reset: reset}
-			}
-			return &pg, nil
-		})
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(10 * time.Minute)
-		at := w.callTimes("nasa")
-		if at[1].Before(reset) || at[1].After(reset.Add(13*time.Second)) {
-			t.Errorf("second poll %s after the reset, want within its interval", at[1].Sub(reset))
-		}
-	})
-}
-
 // However many processors there are: shards that have few accounts would poll them more often.
 func TestPollsThatWaitForTheRateTakeTurns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))

@@ -199,27 +199,6 @@ func TestBudgetThatCanNotKeepTheIntervalsIsReported(t *testing.T) {
 	})
 }
 
-func TestNewAccountComesFirstUnderABudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := paced(t, w, 1, nil)
-		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, accountNames(100)...))
-		after(10 * time.Minute)
-		begin := time.Now()
-		set(t, d, bounded("new", 0, 0, "newcomer"))
-		after(3 * time.Second)
-		if len(w.callTimes("newcomer")) == 0 {
-			t.Error("a new account was not polled at once")
-		}
-		set(t, d, bounded("joins", 0, 0, "account42"))
-		after(3 * time.Second)
-		if n := len(w.callTimes("account42")); w.callTimes("account42")[n-1].Before(begin) {
-			t.Error("an account with a new monitor was not polled at once")
-		}
-	})
-}
-
 func TestOutageUnderABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -243,28 +222,6 @@ func TestOutageUnderABudget(t *testing.T) {
 			if n := w.callsSince(from) - w.callsSince(from.Add(time.Second)); n > 3 {
 				t.Fatalf("%d calls in a second after the outage, want no herd: the budget is 2", n)
 			}
-		}
-	})
-}
-
-func TestFailingAccountRestsUnderABudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := paced(t, w, 2, nil)
-		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, accountNames(50)...))
-		after(5 * time.Minute)
-		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
-			if q.Username == "account07" {
-				return nil, errors.New("down")
-			}
-			return nil, nil
-		})
-		failing, other := len(w.callTimes("account07")), len(w.callTimes("account08"))
-		after(30 * time.Minute)
-		failing, other = len(w.callTimes("account07"))-failing, len(w.callTimes("account08"))-other
-		if failing > 20 || failing < 6 || other < 30 {
-			t.Errorf("the failing account was polled %d times, another %d times: want it to rest ever longer, and to cost the others nothing", failing, other)
 		}
 	})
 }
@@ -312,37 +269,4 @@ func TestPaceConfig(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
-}
-
-// Account tells how often an account posts also where a budget sets the pace.
-func TestRateUnderABudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := paced(t, w, 1, nil)
-		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, "nasa"))
-		for i := range 100 {
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(time.Minute)
-		}
-		st, _, err := d.Account(t.Context(), "nasa")
-		if err != nil || st.Rate < 1.0/600 {
-			t.Errorf("rate %v %v, want about a post a minute", st.Rate, err)
-		}
-	})
-}
-
-// Intervals below MinBound are planned for a budget as MinBound.
-func TestPlanForBudgetsWithShortIntervals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		s := sub("m", "nasa")
-		s.Interval = 500 * time.Millisecond
-		set(t, d, s)
-		if _, err := d.Plan(t.Context(), 5); err != nil {
-			t.Error(err)
-		}
-	})
 }

@@ -139,33 +139,38 @@ func TestDemand(t *testing.T) {
 
 // A rate limit is told, so that others are spared it; what others tell is not told again.
 func TestClosedBucketsAreTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		var told notes[string]
-		d := w.detector(t, func(c *settings) {
-			c.OnClosed = func(bucket string, until time.Time) {
-				told.add(fmt.Sprintf("%q %s", bucket, time.Until(until).Truncate(10*time.Second)))
-			}
-		})
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(15 * time.Second)
-		d.CloseBucket("", time.Now().Add(time.Minute))
-		if n := polls(w, func() { after(59 * time.Second) }); n != 0 {
-			t.Errorf("%d calls while another process has met the limit", n)
-		}
-		if n := polls(w, func() { after(15 * time.Second) }); n == 0 {
-			t.Error("no calls when it is over")
-		}
-		if list := told.all(); len(list) > 0 {
-			t.Errorf("told again: %v", list)
-		}
-		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
-			return nil, &fetcher.RateLimitError{RetryAfter: 40 * time.Second}
-		})
-		after(15 * time.Second)
-		if list := told.all(); !slices.Equal(list, []string{`"" 40s`}) {
-			t.Errorf("told %v", list)
+	for bucket, buckets := range map[string]fetcher.Bucketer{"": nil, "timelines": oneBucket{}} {
+		synctest.Test(t, func(t *testing.T) { closedBucketIsTold(t, bucket, buckets) })
+	}
+}
+
+func closedBucketIsTold(t *testing.T, bucket string, buckets fetcher.Bucketer) {
+	w := newWorld()
+	var told notes[string]
+	d := w.detector(t, func(c *settings) {
+		c.Roles.Buckets = buckets
+		c.OnClosed = func(bucket string, until time.Time) {
+			told.add(fmt.Sprintf("%q %s", bucket, time.Until(until).Truncate(10*time.Second)))
 		}
 	})
+	defer start(t, d)()
+	set(t, d, sub("m", "nasa"))
+	after(15 * time.Second)
+	d.CloseBucket(bucket, time.Now().Add(time.Minute))
+	if n := polls(w, func() { after(59 * time.Second) }); n != 0 {
+		t.Errorf("%d calls while another process has met the limit", n)
+	}
+	if n := polls(w, func() { after(15 * time.Second) }); n == 0 {
+		t.Error("no calls when it is over")
+	}
+	if list := told.all(); len(list) > 0 {
+		t.Errorf("told again: %v", list)
+	}
+	w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
+		return nil, &fetcher.RateLimitError{RetryAfter: 40 * time.Second}
+	})
+	after(15 * time.Second)
+	if list := told.all(); !slices.Equal(list, []string{fmt.Sprintf("%q 40s", bucket)}) {
+		t.Errorf("told %v", list)
+	}
 }

@@ -213,6 +213,20 @@ func TestProbesUnsupported(t *testing.T) {
 	})
 }
 
+// The rate of probes follows SetProbeRate.
+func TestProbeRate(t *testing.T) {
+	probing(t, counts{}, func(t *testing.T, w *world, d *Detector) {
+		for _, perSecond := range []float64{0.1, 0.5, 1} {
+			d.SetProbeRate(perSecond)
+			before := d.Stats().Probes.Calls
+			after(100 * time.Second)
+			if n, want := float64(d.Stats().Probes.Calls-before), 100*perSecond; n < want-2 || n > want+2 {
+				t.Errorf("%g probes in 100 s, want %g", n, want)
+			}
+		}
+	})
+}
+
 func TestProbeSettings(t *testing.T) {
 	for _, c := range []struct {
 		cfg   Config

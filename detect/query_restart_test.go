@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // A process that begins finds what came while none ran, and nothing twice. It
@@ -72,6 +74,45 @@ func TestQueriesGoOnAfterARestart(t *testing.T) {
 	}
 }
 
+// A rule whose routing fails is routed some seconds later, and the log tells, unless another node
+// has taken its query.
+func TestRoutingIsTriedAgain(t *testing.T) {
+	for _, row := range []struct {
+		err  error
+		told int
+	}{{errDown, 1}, {fleet.ErrFenced, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newSearchable()
+			var log bytes.Buffer
+			r := byAuthors(asks("r", "moon"), "nasa")
+			w.cursors["account:nasa"] = Cursor{Target: "account:nasa", Since: time.Now()}
+			d := w.detector(t, logTo(&log, nil))
+			setQuery(t, d, r)
+			fails := true
+			w.setCommitErr(func(bs []*Batch) error {
+				if c := bs[0].Cursor; fails && c != nil && c.Target == "query:moon" {
+					fails = false
+					return row.err
+				}
+				return nil
+			})
+			stop := start(t, d)
+			after(rerouteWait - time.Second)
+			if times, _ := w.polled("moon"); fails || len(times) > 0 {
+				t.Errorf("%d polls although the rule could not be routed, want none", len(times))
+			}
+			after(2 * time.Second)
+			if times, _ := w.polled("moon"); len(times) == 0 {
+				t.Error("the rule is not routed again")
+			}
+			stop()
+			if n := strings.Count(log.String(), "cannot route queries: retrying"); n != row.told {
+				t.Errorf("%v: the log has it %d times, want %d", row.err, n, row.told)
+			}
+		})
+	}
+}
+
 // A rule that joins a query gets what it wants from before, though the query
 // knows it, as far as a poll may read.
 func TestJoiningRuleReadsBackToItsSince(t *testing.T) {
@@ -99,25 +140,4 @@ func TestJoiningRuleReadsBackToItsSince(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Who joins while a poll is under way has it polled again at once.
-func TestRuleThatJoinsDuringAPoll(t *testing.T) {
-	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
-		slow := asks("a", "moon")
-		slow.Interval = time.Hour
-		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) {
-			<-time.After(time.Second)
-			return nil, nil
-		})
-		setQuery(t, d, slow)
-		after(500 * time.Millisecond)
-		b := asks("b", "moon")
-		b.Interval = time.Hour
-		setQuery(t, d, b)
-		after(10 * time.Second)
-		if times, _ := w.polled("moon"); len(times) != 2 {
-			t.Errorf("%d polls, want 2", len(times))
-		}
-	})
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/rule"
 )
 
 func TestQueryIsPolledOnceForAllRules(t *testing.T) {
@@ -168,29 +167,6 @@ func TestQueryGapIsReadByALaterPoll(t *testing.T) {
 	})
 }
 
-func TestQuerySchedule(t *testing.T) {
-	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
-		cron, err := rule.ParseSchedule("*/15 * * * *")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := asks("r", "moon")
-		s.Interval, s.Next, s.Every = 0, cron.Next, cron.Every(s.Since)
-		setQuery(t, d, s)
-		w.say("nasa", "moon p", 0)
-		after(time.Hour)
-		times, _ := w.polled("moon")
-		var at []string
-		for _, tm := range times {
-			at = append(at, tm.UTC().Format("04:05"))
-		}
-		if got := strings.Join(at, " "); got != "15:00 30:00 45:00 00:00" {
-			t.Errorf("polled at %s, want each quarter of an hour", got)
-		}
-		wantEvents(t, w.world, "r:p")
-	})
-}
-
 func TestPostsOfAQueryAreCheckedIfAsked(t *testing.T) {
 	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
 		trusting := asks("trusting", "moon")
@@ -203,22 +179,6 @@ func TestPostsOfAQueryAreCheckedIfAsked(t *testing.T) {
 		w.say("nasa", "moon sun q", 0)
 		after(20 * time.Second)
 		wantSorted(t, w, "trusting:p", "trusting:q", "checking:p")
-	})
-}
-
-func TestFailedCommitOfAQueryIsRepeated(t *testing.T) {
-	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
-		setQuery(t, d, asks("r", "moon"))
-		after(time.Second)
-		w.setCommitErr(func([]*Batch) error { return errors.New("disk full") })
-		w.say("nasa", "moon p", 0)
-		after(25 * time.Second)
-		if st, _, err := d.Query(t.Context(), "moon"); err != nil || st.Failures == 0 || st.Error != "disk full" {
-			t.Errorf("status %+v %v", st, err)
-		}
-		w.setCommitErr(nil)
-		after(25 * time.Second)
-		wantEvents(t, w.world, "r:p")
 	})
 }
 

@@ -182,10 +182,12 @@ type notes[T any] struct {
 	list []T
 }
 
-func (n *notes[T]) add(v T) {
+func (n *notes[T]) add(v T) { n.do(func() { n.list = append(n.list, v) }) }
+
+func (n *notes[T]) do(change func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.list = append(n.list, v)
+	change()
 }
 
 func (n *notes[T]) all() []T {

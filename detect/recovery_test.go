@@ -49,34 +49,6 @@ func TestRemoveAfterSetDroppedTheAccount(t *testing.T) {
 	})
 }
 
-// A soft stop waits for a poll that itself waits for a rate limit between
-// two pages: up to 15 minutes.
-func TestSoftStopDuringRateLimitBetweenPages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.setPageSize(5)
-		d := w.detector(t, nil)
-		stop := start(t, d)
-		set(t, d, sub("m", "nasa"))
-		w.afterPoll("nasa")
-		for i := range 12 {
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-		}
-		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
-			pg := w.timeline(q)
-			pg.RateLimit = fetcher.RateLimit{Known: true, Limit: 1, Reset: time.Now().Add(10 * time.Minute)}
-			return &pg, nil
-		})
-		w.afterPoll("nasa")
-		after(time.Second)
-		began := time.Now()
-		stop()
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("a soft stop took %s; no call was under way", took)
-		}
-	})
-}
-
 // byID is a platform whose accounts have ids; handles can be given to others.
 type byID struct {
 	*world
@@ -150,88 +122,6 @@ func TestJoiningMonitorDoesNotBreakRetryAfter(t *testing.T) {
 		}
 		if n := len(w.callTimes("nasa")); n != 1 {
 			t.Errorf("%d calls within a minute of a RetryAfter of 10 minutes, want 1", n)
-		}
-	})
-}
-
-// A poll whose pages repeat what is known needs the page cap each time:
-// a gap is recorded and reported at every poll, although nothing is missing.
-func TestBusyAccountDoesNotReportAGapEveryPoll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		for i := range 30 {
-			w.publish("nasa", fmt.Sprintf("base%d", i), 0)
-		}
-		after(time.Hour)
-		set(t, d, sub("m", "nasa"))
-		for i := range 600 { // two posts a second for five minutes
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(500 * time.Millisecond)
-		}
-		after(20 * time.Second)
-		if n := len(w.got()); n != 600 || d.Stats().Gaps > 0 {
-			t.Errorf("%d of 600 detected, %d gaps reported", n, d.Stats().Gaps)
-		}
-	})
-}
-
-// One page that cannot be read (an answer that is malformed each time)
-// stands between the newest page and the cutoff: the poll fails for ever, the
-// account rests for minutes between polls, and no gap says so.
-func TestUnreadablePageBecomesAGap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		stop := start(t, d)
-		s := sub("m", "nasa")
-		set(t, d, s)
-		w.publish("nasa", "a", 0)
-		after(time.Minute)
-		stop()
-		for i := range 30 { // an outage of two pages
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(time.Minute)
-		}
-		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
-			if q.Cursor != "" {
-				return nil, fmt.Errorf("x: %w", fetcher.ErrMalformed)
-			}
-			return nil, nil
-		})
-		d = w.detector(t, nil)
-		set(t, d, s)
-		defer start(t, d)()
-		after(24 * time.Hour)
-		w.publish("nasa", "today", 0)
-		after(time.Minute)
-		if got := w.got(); !slices.Contains(got, "m:today") || d.Stats().Gaps == 0 {
-			t.Errorf("a day later: a new post is found within a minute of a 10 s interval: %v; gaps reported: %d; poll errors %d",
-				slices.Contains(got, "m:today"), d.Stats().Gaps, d.Stats().PollErrors)
-		}
-	})
-}
-
-// The journal fails for ten minutes. When it is back, each account rests
-// for up to five minutes more: the upstream's backoff is used for the store.
-func TestJournalOutageIsNotTheAccountsFault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(15 * time.Second)
-		w.setCommitErr(func([]*Batch) error { return fmt.Errorf("store is down") })
-		w.publish("nasa", "a", 0)
-		after(10 * time.Minute)
-		w.setCommitErr(nil)
-		began := time.Now()
-		for len(w.got()) == 0 {
-			after(time.Second)
-		}
-		if took := time.Since(began); took > 30*time.Second {
-			t.Errorf("the post was committed %s after the journal came back; the interval is 10 s", took)
 		}
 	})
 }

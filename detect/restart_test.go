@@ -13,49 +13,6 @@ import (
 	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
-// What the first poll after a restart takes for history is not what a stored gap
-// says was never read: the gap brings its posts.
-func TestGapIsNotHiddenByARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		var reported []Gap
-		d := w.detector(t, twoPages(&reported))
-		stop := start(t, d)
-		minutes := sub("m", "nasa")
-		minutes.Interval = 2 * time.Minute // longer than a gap waits after a restart
-		set(t, d, minutes)
-		w.afterPoll("nasa")
-		since := time.Now()
-		want := swell(w, minutes.Interval)
-		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
-			if q.Cursor == "b0" { // as long as this process lives
-				return nil, errors.New("502")
-			}
-			return nil, nil
-		})
-		w.afterPoll("nasa")
-		after(time.Second) // before the next poll
-		stop()
-		if len(w.cursors["account:nasa"].Gaps) != 1 {
-			t.Fatalf("recorded %v, want one gap", w.cursors["account:nasa"].Gaps)
-		}
-		w.setBefore(nil)
-		d = w.detector(t, func(c *settings) { twoPages(&reported)(c); c.MaxPages = 10 })
-		stop = start(t, d)
-		again := sub("m", "nasa")
-		again.Accounts[0].Since, again.Interval = since, minutes.Interval
-		set(t, d, again)
-		after(20 * time.Minute)
-		stop()
-		if lost := missing(w, want); len(lost) > 0 {
-			t.Errorf("lost %d posts: %v; %d filled, recorded %v", len(lost), lost, d.Stats().Filled, w.cursors["account:nasa"].Gaps)
-		}
-		if gaps := w.cursors["account:nasa"].Gaps; len(gaps) != 0 || len(reported) != 2 {
-			t.Errorf("recorded %v, reported %v: want the gap, and that it was read", gaps, reported)
-		}
-	})
-}
-
 // Small pages, a low cap, bursts, failing pages and commits, unchanged pages,
 // soft and hard restarts: every post comes once, gaps included.
 func TestRestartsAndGaps(t *testing.T) {
@@ -139,36 +96,6 @@ func restarts(t *testing.T, seed uint64) {
 		}
 		t.Errorf("lost %d of %d posts: %v; %d gaps still recorded, %d unchanged", len(lost), len(want), lost, gaps, unchanged)
 	}
-}
-
-func TestRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		s := sub("m", "nasa")
-		d := w.detector(t, nil)
-		stop := start(t, d)
-		set(t, d, s)
-		after(time.Second)
-		for i := range 40 {
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(20 * time.Second)
-		}
-		stop()
-		for i := 40; i < 70; i++ { // while nobody watches
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(20 * time.Second)
-		}
-		calls := len(w.calls)
-		d = w.detector(t, nil)
-		set(t, d, s)
-		stop = start(t, d)
-		after(30 * time.Second)
-		stop()
-		wantEvents(t, w, ids("m", "p", 0, 70)...)
-		if n := len(w.calls) - calls; n > 8 {
-			t.Errorf("%d calls after the restart: it must read back to the cursor, not to the monitor's beginning", n)
-		}
-	})
 }
 
 // After a restart the window is empty. Old posts are not taken for news even

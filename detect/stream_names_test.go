@@ -8,18 +8,6 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// A post that the stream brings is told by its author's id, whatever the handle is now.
-func TestStreamedPostOfARenamedAccount(t *testing.T) {
-	pushing(t, func(t *testing.T, w *world, s *wire, d *Detector) {
-		for id, userID := range map[string]string{"1": "id-nasa", "2": "id-stranger"} {
-			s.out <- fetcher.Signal{Kind: fetcher.SignalPost, Post: &fetcher.Tweet{
-				ID: id, Text: "post", Username: "nasa_renamed", UserID: userID, PublishedAt: time.Now()}}
-		}
-		synctest.Wait()
-		wantEvents(t, w, "m:1")
-	})
-}
-
 // An account that is watched by two names gets its posts from the stream by both, and no
 // poll takes one for a miss.
 func TestStreamOfAnAccountWithTwoNames(t *testing.T) {

@@ -263,16 +263,6 @@ func TestStreamBreaksOff(t *testing.T) {
 	}
 }
 
-func TestStreamThatFallsSilent(t *testing.T) {
-	pushing(t, func(t *testing.T, w *world, s *wire, d *Detector) {
-		s.stall <- struct{}{}
-		after(30 * time.Second)
-		if p := d.Stats().Stream; p.Silences != 1 || !p.Connected || s.connects() != 2 {
-			t.Errorf("%d connections, stream %+v", s.connects(), p)
-		}
-	})
-}
-
 func TestStreamFollowsAccounts(t *testing.T) {
 	pushing(t, func(t *testing.T, w *world, s *wire, d *Detector) {
 		m := sub("m2", "roscosmos")

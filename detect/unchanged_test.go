@@ -45,26 +45,6 @@ func versioned(w *world, unchanged *int) {
 	})
 }
 
-func TestUnchangedPagesAreNotRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		unchanged := 0
-		versioned(w, &unchanged)
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(time.Second)
-		for i := range 3 {
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(100 * time.Second)
-		}
-		wantEvents(t, w, ids("m", "p", 0, 3)...)
-		if s := d.Stats(); unchanged < 24 || int64(unchanged) != s.Unchanged || s.Known != 0 {
-			t.Errorf("%d pages were answered as unchanged, %+v: want all but those after a post", unchanged, s)
-		}
-	})
-}
-
 // An unchanged page is not asked for where its posts are still needed, of an account or of a
 // query.
 func TestUnchangedIsNotAskedFor(t *testing.T) {

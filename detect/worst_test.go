@@ -42,6 +42,7 @@ func TestWorst(t *testing.T) {
 			{"of all owners", WorstQuery{By: WorstFailing, Limit: 9, All: true}, "down theirs dead"},
 			{"of another", WorstQuery{By: WorstFailing, Limit: 9, Owner: "p"}, "theirs"},
 			{"the first two", WorstQuery{By: WorstFailing, Limit: 2, All: true}, "down theirs"},
+			{"the first", WorstQuery{By: WorstFailing, Limit: 1, Owner: "o"}, "down"},
 			{"delay", WorstQuery{By: WorstSlow, Limit: 9, Owner: "o"}, "late soon"},
 			{"the slowest", WorstQuery{By: WorstSlow, Limit: 1, Owner: "o"}, "late"},
 			{"silence", WorstQuery{By: WorstSilent, Limit: 9, Owner: "o"}, "late soon"},

@@ -148,52 +148,6 @@ func TestManyAddedAccountsDelayNoOtherOwner(t *testing.T) {
 	}
 }
 
-// After a restart every account gets its first poll within its interval, or two equal
-// shares, also while new ones are added.
-func TestRestartKeepsTheIntervals(t *testing.T) {
-	const accounts, rate = 2000, 5
-	s, err := NewByBudget(fixed(0), BudgetConfig{PollRate: func() float64 { return rate }, MinBackoff: time.Second, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	within := func(slot int32) int64 {
-		if slot%200 == 199 {
-			return 60 * second
-		}
-		return 2 * accounts / rate * second
-	}
-	for slot := range int32(accounts) {
-		ask := Ask{Weight: 1}
-		if slot%200 == 199 {
-			ask.Interval = time.Minute
-		}
-		s.Set(slot, 0, ask, Spread)
-	}
-	polled := make([]bool, accounts+1000)
-	added := int32(accounts)
-	for now := int64(0); now <= 2*accounts/rate*second; now += second / rate {
-		if now%(2*second) == 0 && added < int32(len(polled)) {
-			s.Set(added, now, Ask{Weight: 1}, AtOnce)
-			added++
-		}
-		due, ok := s.Next(now, false)
-		if !ok {
-			continue
-		}
-		if slot := due.Slot; !polled[slot] {
-			if polled[slot] = true; slot < accounts && now > within(slot) {
-				t.Errorf("account %d is polled after %d s, want %d at most", slot, now/second, within(slot)/second)
-			}
-		}
-		s.Done(due.Slot, now, quiet(0), false)
-	}
-	for slot := range int32(accounts) {
-		if !polled[slot] {
-			t.Errorf("account %d is not polled within %d s", slot, within(slot)/second)
-		}
-	}
-}
-
 // While calls are saved, an account is polled when it is due, and ahead of that only from
 // when on the call would be lost; never while it rests.
 func TestSavedCallsWait(t *testing.T) {
