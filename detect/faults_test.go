@@ -3,6 +3,7 @@ package detect
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -12,16 +13,22 @@ import (
 
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
-// Each kind of bad post is dropped and counted, the good one beside it is
-// found, and the bad one is news once it comes back whole.
+// Each kind of bad post is dropped, counted and logged once, the good one beside it is found, and
+// the bad one is news once it comes back whole. What is only odd is not dropped.
 func TestBadPostsAreDropped(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		spoil func(*fetcher.Tweet)
-		count func(Stats) int64
+		count func(Stats) int64 // nil if it is not dropped
 	}{
+		{"long id", func(tw *fetcher.Tweet) { tw.ID = strings.Repeat("9", poll.MaxIDLength) }, nil},
+		{"a little ahead", func(tw *fetcher.Tweet) { tw.PublishedAt = time.Now().Add(4 * time.Minute) }, nil},
+		{"another spelling", func(tw *fetcher.Tweet) { tw.UserID, tw.Username = "", "@NASA" }, nil},
+		{"another name of its id", func(tw *fetcher.Tweet) { tw.Username = "esa" }, nil},
+		{"no author", func(tw *fetcher.Tweet) { tw.UserID, tw.Username = "", "" }, nil},
 		{"no id", func(tw *fetcher.Tweet) { tw.ID = "" }, func(s Stats) int64 { return s.Dropped.NoID }},
 		{"endless id", func(tw *fetcher.Tweet) { tw.ID = strings.Repeat("9", 600) }, func(s Stats) int64 { return s.Dropped.NoID }},
 		{"no time", func(tw *fetcher.Tweet) { tw.PublishedAt = time.Time{} }, func(s Stats) int64 { return s.Dropped.NoTime }},
@@ -32,7 +39,8 @@ func TestBadPostsAreDropped(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
-				d := w.detector(t, nil)
+				var log heard.Output
+				d := w.detector(t, func(c *settings) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 				defer start(t, d)()
 				set(t, d, sub("m", "nasa"))
 				w.afterPoll("nasa")
@@ -45,9 +53,15 @@ func TestBadPostsAreDropped(t *testing.T) {
 					row.spoil(&w.posts["nasa"][0].tweet)
 				})
 				after(20 * time.Second)
+				if row.count == nil {
+					if s := d.Stats(); len(w.got()) != 2 || s.Dropped != (DroppedStats{}) || log.String() != "" {
+						t.Errorf("events %v, dropped %+v, log %s: want both posts", w.got(), s.Dropped, log.String())
+					}
+					return
+				}
 				wantEvents(t, w, "m:good")
-				if row.count(d.Stats()) == 0 {
-					t.Errorf("not counted: %+v", d.Stats())
+				if row.count(d.Stats()) == 0 || strings.Count(log.String(), "post dropped") != 1 {
+					t.Errorf("not counted, or not logged once: %+v %s", d.Stats(), log.String())
 				}
 				w.do(func() { w.posts["nasa"][0].tweet = whole })
 				after(20 * time.Second)
@@ -254,25 +268,33 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 			t.Errorf("error %v, want one that names %s and what is allowed", err, want)
 		}
 	}
-	for _, p := range []fetcher.Prices{{Post: 1}, {User: 1e9}, {Event: 1}} {
-		if _, err := New(Config{Cost: Cost{Limit: 5, Prices: p}}, Deps{Fetcher: w, Journal: w, State: w}); err != nil {
-			t.Errorf("prices %+v: %v", p, err)
+	const day = 24 * time.Hour
+	for _, cfg := range []Config{ // what is at its bound is allowed
+		{Cost: Cost{Limit: 5, Prices: fetcher.Prices{Post: 1}}}, {Cost: Cost{Limit: 5, Prices: fetcher.Prices{User: 1e9}}}, {Cost: Cost{Limit: 5, Prices: fetcher.Prices{Event: 1}}},
+		{Shards: 1024, FetchSlots: 65536, MaxPages: 1000, PageSize: poll.MaxPageTweets, FetchRate: maxRate, BatchSize: 1},
+		{MinInterval: day, Gather: time.Second, FetchTimeout: time.Hour, Horizon: 366 * day, AuditEvery: day, DeliverBy: time.Hour},
+		{Overlap: day, MinOverlap: day, MaxOverlap: day, Horizon: day, Backoff: Backoff{Min: time.Hour, Max: time.Hour}},
+		{Pace: PaceBudget, FetchRate: maxRate, Shards: 1},
+	} {
+		if _, err := New(cfg, Deps{Fetcher: w, Journal: w, State: w}); err != nil {
+			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
 	d, err := New(Config{Gather: time.Second}, Deps{Fetcher: w, Journal: w, State: w})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, s := range map[string]Subscription{
-		"Source.ID": {Interval: 1},
-		"Interval":  sub(""),
-		"username":  sub("m", ""),
+	for _, row := range []struct {
+		want string
+		s    Subscription
+	}{
+		{"Source.ID", sub("")}, {"username", sub("m", "")}, {"username", sub("m", strings.Repeat("x", poll.MaxIDLength+1))},
+		{"Interval 0s", bounded("m", 0, 0)}, {"Interval -1ns", bounded("m", -1, 0)}, {"Interval 8784h0m0.000000001s", bounded("m", maxInterval+1, 0)},
+		{"Weight -1", bounded("m", 1, -1)}, {"Weight 1.1e+06", bounded("m", 1, 1.1e6)},
+		{"", bounded("m", 1, maxWeight, strings.Repeat("x", poll.MaxIDLength))}, {"", bounded("m", maxInterval, 0, "x")},
 	} {
-		if want == "Interval" {
-			s.Source.ID, s.Interval = "m", 0
-		}
-		if err := d.Set(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Set error %v, want one that names %s", err, want)
+		if err := d.Set(t.Context(), row.s); (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("Set error %v, want one that names %q", err, row.want)
 		}
 	}
 }

@@ -191,9 +191,12 @@ func TestWhoIsSetLaterGoesOnWhereTheOtherNodeWas(t *testing.T) {
 // Account, Query and ReadUntil tell of what another node polls by the journal.
 func TestStatusOfWhatAnotherNodePolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		n, stop := two(t, w, nil)
+		w := newSearchable()
+		n, stop := two(t, w.world, func(_ int, c *settings) { c.Fetcher = w })
 		defer stop()
+		slow := asks("s", "moon")
+		slow.Interval = time.Minute
+		n.asks = []QuerySubscription{slow, asks("r", "moon")}
 		n.subs = []Subscription{sub("m", "nasa"), sub("m2", "NASA")}
 		n.give(t, 0, fleet.All())
 		n.give(t, 1, fleet.Set{})
@@ -208,6 +211,13 @@ func TestStatusOfWhatAnotherNodePolls(t *testing.T) {
 		}
 		if d := here.LastPoll.Sub(there.LastPoll); d < 0 || d > 6*time.Minute {
 			t.Errorf("last poll %s, by the journal %s", here.LastPoll, there.LastPoll)
+		}
+		for i, d := range n.list {
+			st, ok, err := d.Query(t.Context(), "moon")
+			if err != nil || !ok || st.Sources != 2 || st.Covered != 0 || st.Elsewhere != (i == 1) || st.Interval != 10*time.Second || st.NextPoll.IsZero() != st.Elsewhere ||
+				st.LastContact.IsZero() != st.Elsewhere || time.Since(st.LastPoll) > 6*time.Minute || st.Part != fleet.PartOf("query:moon") {
+				t.Errorf("node %d: query %+v, %t, %v", i, st, ok, err)
+			}
 		}
 		if _, ok, _ := n.list[1].Account(t.Context(), "esa"); ok {
 			t.Error("an account is known that nobody watches")

@@ -244,12 +244,18 @@ func TestFailingQueryIsReported(t *testing.T) {
 				if len(told) != 1 || told[0].Query != "moon" || told[0].Source.ID != "r" || !errors.Is(told[0].Err, row.err) {
 					t.Fatalf("told %+v", told)
 				}
+				if st, _, err := d.Query(t.Context(), "moon"); err != nil || st.Failures == 0 || st.Err == nil || st.Error != st.Err.Error() || !st.LastContact.IsZero() || st.NextPoll.Before(time.Now()) {
+					t.Errorf("status %+v, %v", st, err)
+				}
 				setQuery(t, d, asks("joins", "moon"))
 				if told = troubles.all(); len(told) != 2 || told[1].Source.ID != "joins" {
 					t.Fatalf("told %+v, want who joins to be told, too", told)
 				}
 				w.setAnswer(nil)
 				after(10 * time.Minute)
+				if st, _, err := d.Query(t.Context(), "moon"); err != nil || st.Failures > 0 || st.Error != "" || time.Since(st.LastContact) > 12*time.Second || st.Sources != 2 {
+					t.Errorf("status %+v, %v", st, err)
+				}
 				if told = troubles.all(); len(told) != 4 || told[2].Err != nil || told[3].Err != nil {
 					t.Errorf("told %+v, want both told of the recovery", told)
 				}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/internal/lateness"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // Sources come, change and go, and accounts go to other nodes; what is kept of them is what is
@@ -111,7 +113,7 @@ func TestNothingIsKeptOfWhatWent(t *testing.T) {
 			t.Fatalf("%d chunks of names, want most garbage to be gone", len(table.names.chunks))
 		}
 	}
-	for range 2000 {
+	for range 600 {
 		if rng.IntN(4) == 0 {
 			giveUp(name(rng.IntN(64)))
 		}
@@ -165,6 +167,42 @@ func TestSubscribersAreCovered(t *testing.T) {
 	if len(uncovered()) > 0 || table.anyFresh(slot) {
 		t.Error("somebody is still fresh")
 	}
+}
+
+// What the sources of an account ask for together, and those of one owner.
+func TestAsk(t *testing.T) {
+	for name, row := range map[string]struct {
+		terms    []Terms // whose Owner is a letter
+		ask      schedule.Ask
+		monitors time.Duration // the shortest interval of a monitor
+		ofB      int           // sources of the owner b
+		bs       time.Duration // the shortest interval of these
+	}{
+		"one":                   {[]Terms{ask("a", 5, 2, false)}, schedule.Ask{Interval: 5, Weight: 2, Owner: "a"}, 5, 0, 0},
+		"the shortest interval": {[]Terms{ask("a", 5, 1, false), ask("b", 3, 2, true), ask("b", 4, 1, false)}, schedule.Ask{Interval: 3, Weight: 4, Owner: "b"}, 4, 2, 3},
+		"none at first":         {[]Terms{ask("b", 0, 1, false), ask("b", 7, 1, true), ask("b", 9, 1, true)}, schedule.Ask{Interval: 7, Weight: 3, Owner: "b"}, 0, 3, 7},
+		"none later":            {[]Terms{ask("b", 7, 1, false), ask("b", 0, 1, false)}, schedule.Ask{Interval: 7, Weight: 2, Owner: "b"}, 7, 2, 7},
+		"of equal weights":      {[]Terms{ask("c", 7, 1, false), ask("b", 7, 1, false), ask("d", 7, 1, false)}, schedule.Ask{Interval: 7, Weight: 3, Owner: "b"}, 7, 1, 7},
+		"of the highest weight": {[]Terms{ask("c", 7, 1, false), ask("d", 7, 2, false), ask("b", 8, 1, false)}, schedule.Ask{Interval: 7, Weight: 4, Owner: "d"}, 7, 1, 8},
+	} {
+		table := newTargets()
+		for i, terms := range row.terms {
+			terms.ID = fmt.Sprint(i)
+			table.SetSubscription(&Subscription{Terms: terms, All: []monitor.Account{{Username: "nasa"}}, Mine: []Account{{Hash: HashName("nasa")}}})
+		}
+		n, shortest := table.WantedBy(0, func(owner string) bool { return owner == "b" })
+		if got := table.Ask(0); got != row.ask || table.MonitorInterval(0) != row.monitors || n != row.ofB || shortest != row.bs {
+			t.Errorf("%s: %+v, of monitors %d, %d of b with %d; want %+v, %d, %d and %d", name, got, table.MonitorInterval(0), n, shortest, row.ask, row.monitors, row.ofB, row.bs)
+		}
+	}
+}
+
+func ask(owner string, interval time.Duration, weight float64, rule bool) Terms {
+	terms := Terms{Source: poll.Source{Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: owner}}, Interval: interval, Weight: weight}
+	if rule {
+		terms.Kind = deliver.SourceRule
+	}
+	return terms
 }
 
 // newTargets returns Targets without accounts, polled by nobody.
