@@ -132,32 +132,3 @@ func TestSilentIsToldFromDead(t *testing.T) {
 		}
 	})
 }
-
-func TestSpendSharesTheBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, func(c *settings) { c.FetchRate, c.FetchBurst = 1, 1 })
-		defer start(t, d)()
-		set(t, d, sub("m", accountNames(20)...)) // ask for 2 calls a second
-		after(time.Second)
-		begin := time.Now()
-		w.mu.Lock()
-		before := len(w.calls)
-		w.mu.Unlock()
-		for range 30 {
-			if err := d.Spend(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		took := time.Since(begin)
-		w.mu.Lock()
-		polls := len(w.calls) - before
-		w.mu.Unlock()
-		if total := float64(polls+30) / took.Seconds(); total > 1.1 {
-			t.Errorf("%d polls and 30 other calls in %v: %.2f a second, want at most 1", polls, took, total)
-		}
-		if polls < 10 {
-			t.Errorf("%d polls beside 30 other calls, want neither to starve", polls)
-		}
-	})
-}

@@ -26,17 +26,3 @@ func TestPageErrOfASingleCall(t *testing.T) {
 		}
 	})
 }
-
-func TestFetcherIsAskedWithoutAtSign(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		stop := start(t, d)
-		set(t, d, sub("m", "@nasa"))
-		after(time.Minute)
-		stop()
-		if q := w.calls[0].account; q != "nasa" {
-			t.Errorf("asked for %q, want a handle without @", q)
-		}
-	})
-}

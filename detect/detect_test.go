@@ -51,8 +51,8 @@ func TestAccountIsPolledOnceForAllMonitors(t *testing.T) {
 		}
 		got := w.got()
 		slices.Sort(got)
-		if !slices.Equal(got, []string{"a:p", "b:p"}) {
-			t.Errorf("events = %v, want one for each monitor", got)
+		if n := d.Stats().Latency.Total.Count(); !slices.Equal(got, []string{"a:p", "b:p"}) || n != 1 {
+			t.Errorf("events = %v of %d posts, want one of it for each monitor", got, n)
 		}
 	})
 }
@@ -157,8 +157,8 @@ func TestFailureOnALaterPageKeepsTheCursor(t *testing.T) {
 		got, want := w.got(), ids("m", "p", 0, 30)
 		slices.Sort(got)
 		slices.Sort(want)
-		if !failed || !slices.Equal(got, want) {
-			t.Errorf("failed = %v, events = %v, want all 30 once", failed, got)
+		if n := d.Stats().Latency.Total.Count(); !failed || !slices.Equal(got, want) || n != 30 {
+			t.Errorf("failed = %v, events = %v, %d timed, want all 30 once", failed, got, n)
 		}
 	})
 }
@@ -247,6 +247,22 @@ func TestFilterTypes(t *testing.T) {
 	if poll.OfTypes(nil) != nil {
 		t.Error("no types means all posts")
 	}
+}
+
+// Run ends with its context, also while there is nothing to do.
+func TestRunEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newWorld().detector(t, nil)
+		ctx, cut := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- d.Run(ctx) }()
+		after(time.Minute)
+		began := time.Now()
+		cut()
+		if err := <-done; !errors.Is(err, context.Canceled) || time.Since(began) > 0 {
+			t.Errorf("Run: %v after %s", err, time.Since(began))
+		}
+	})
 }
 
 func TestHardStopCutsAFetchShort(t *testing.T) {

@@ -2,7 +2,6 @@ package detect
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -116,6 +114,13 @@ func TestIntervalIsTheLongestWaitUnderABudget(t *testing.T) {
 		if !ok || err != nil || st.Interval != 10*time.Second || st.Sources != 2 || !st.NextPoll.IsZero() {
 			t.Errorf("%+v %v %v", st, ok, err)
 		}
+		for _, row := range []struct{ rate, budget float64 }{{0.5, 0.5}, {0.25, 0.25}, {0, 0.25}, {1, 1}} { // 0 is not for long
+			d.SetRate(row.rate)
+			synctest.Wait()
+			if got := d.Stats().Pace.Budget; got != row.budget {
+				t.Errorf("a budget of %g at a rate of %g, want %g", got, row.rate, row.budget)
+			}
+		}
 	})
 }
 
@@ -137,36 +142,6 @@ func TestIntervalIsTheShortestWaitWherePaceSaysSo(t *testing.T) {
 		}
 		if n := w.callsSince(begin); n < 55 {
 			t.Errorf("%d polls of 3 accounts in 10 minutes, want about 60", n)
-		}
-	})
-}
-
-func TestWeightsOfMonitorsAddUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := paced(t, w, 1, nil)
-		defer start(t, d)()
-		set(t, d, bounded("all", 0, 1, accountNames(40)...))
-		set(t, d, bounded("dear", 0, 15, "account05"))
-		after(2 * time.Hour)
-		dear, other := len(w.callTimes("account05")), len(w.callTimes("account06"))
-		if dear < 2*other {
-			t.Errorf("polled %d times with 16 times the weight of one polled %d times, want about three times as often", dear, other)
-		}
-		if err := d.Remove(t.Context(), "dear"); err != nil {
-			t.Fatal(err)
-		}
-		after(10 * time.Minute)
-		begin := time.Now()
-		after(2 * time.Hour)
-		n := 0
-		for _, at := range w.callTimes("account05") {
-			if at.After(begin) {
-				n++
-			}
-		}
-		if n > dear*2/3 {
-			t.Errorf("polled %d times after the dear monitor went, %d before", n, dear)
 		}
 	})
 }
@@ -195,33 +170,6 @@ func TestBudgetThatCanNotKeepTheIntervalsIsReported(t *testing.T) {
 		p, err := d.Plan(t.Context(), 8)
 		if err != nil || p.Now.Feasible || p.Now.Shortfall < 170 || p.Now.Shortfall > 190 || !p.Other[0].Feasible {
 			t.Errorf("plan %+v %v, want 180 calls a minute missing now, none with a budget of 8 a second", p, err)
-		}
-	})
-}
-
-func TestOutageUnderABudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := paced(t, w, 2, nil)
-		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, accountNames(50)...))
-		after(10 * time.Minute)
-		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errors.New("down") })
-		for i := range 50 {
-			w.publish(fmt.Sprintf("account%02d", i), fmt.Sprintf("p%d", i), 0)
-		}
-		after(30 * time.Minute)
-		w.setBefore(nil)
-		back := time.Now()
-		after(6 * time.Minute)
-		if got := len(w.events); got != 50 {
-			t.Errorf("%d events, want all 50 within the longest back-off", got)
-		}
-		for s := range 300 {
-			from := back.Add(time.Duration(s) * time.Second)
-			if n := w.callsSince(from) - w.callsSince(from.Add(time.Second)); n > 3 {
-				t.Fatalf("%d calls in a second after the outage, want no herd: the budget is 2", n)
-			}
 		}
 	})
 }

@@ -213,6 +213,9 @@ func TestStatusOfWhatAnotherNodePolls(t *testing.T) {
 			t.Errorf("last poll %s, by the journal %s", here.LastPoll, there.LastPoll)
 		}
 		for i, d := range n.list {
+			if d.Part("@Nasa") != fleet.PartOf("account:nasa") || d.PartOfQuery("moon") != fleet.PartOf("query:moon") {
+				t.Errorf("node %d: other parts than those of the journal's targets", i)
+			}
 			st, ok, err := d.Query(t.Context(), "moon")
 			if err != nil || !ok || st.Sources != 2 || st.Covered != 0 || st.Elsewhere != (i == 1) || st.Interval != 10*time.Second || st.NextPoll.IsZero() != st.Elsewhere ||
 				st.LastContact.IsZero() != st.Elsewhere || time.Since(st.LastPoll) > 6*time.Minute || st.Part != fleet.PartOf("query:moon") {
@@ -241,6 +244,12 @@ func TestStatusOfWhatAnotherNodePolls(t *testing.T) {
 		}
 		if s := n.list[0].Stats().Parts; s.Own != fleet.Parts || s.Elsewhere != 0 {
 			t.Errorf("stats %+v", s)
+		}
+		if err := n.list[0].SetParts(t.Context(), fleet.Set{}); err != nil {
+			t.Fatal(err)
+		}
+		if st, ok, err := n.list[0].Query(t.Context(), "moon"); err != nil || !ok || !st.Elsewhere {
+			t.Errorf("a query that was given away: %+v, %t, %v", st, ok, err)
 		}
 	})
 }

@@ -11,27 +11,6 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-func TestQueryIsPolledOnceForAllRules(t *testing.T) {
-	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
-		slow := asks("slow", "moon")
-		slow.Interval = time.Hour
-		setQuery(t, d, slow)
-		setQuery(t, d, asks("fast", "moon"))
-		setQuery(t, d, asks("other", "sun"))
-		after(time.Second)
-		before, _ := w.polled("moon")
-		w.say("nasa", "moon p", 0)
-		after(100 * time.Second)
-		if times, _ := w.polled("moon"); len(times)-len(before) != 10 {
-			t.Errorf("%d polls in 100 s, want 10: the shorter interval, once for both", len(times)-len(before))
-		}
-		wantSorted(t, w, "slow:p", "fast:p")
-		if s := d.Stats(); s.Queries.Targets != 2 || s.Targets != 0 || s.Events != 2 {
-			t.Errorf("stats %+v", s)
-		}
-	})
-}
-
 func TestRuleGetsPostsFromItsSince(t *testing.T) {
 	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
 		w.say("nasa", "moon before", 0)
@@ -262,26 +241,6 @@ func TestFailingQueryIsReported(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestSearcherThatPanicsHasFailed(t *testing.T) {
-	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
-		panics := true
-		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) {
-			if panics {
-				panics = false
-				panic("oops")
-			}
-			return nil, nil
-		})
-		setQuery(t, d, asks("r", "moon"))
-		w.say("nasa", "moon p", 0)
-		after(30 * time.Second)
-		wantEvents(t, w.world, "r:p")
-		if s := d.Stats(); s.Panics != 1 || s.Queries.Errors != 1 {
-			t.Errorf("%d panics, %d errors", s.Panics, s.Queries.Errors)
-		}
-	})
 }
 
 // A query that never had a post counts as read, also in a process that begins.

@@ -203,20 +203,3 @@ func TestStreamOfABusyQuery(t *testing.T) {
 		}
 	})
 }
-
-// A query that is removed and set anew at once is covered anew, though the stream hears of
-// no change.
-func TestStreamOfAQueryThatComesBackAtOnce(t *testing.T) {
-	pushingQueries(t, func(t *testing.T, w *searchable, s *wire, d *Detector) {
-		if err := d.RemoveQuery(t.Context(), "c"); err != nil {
-			t.Fatal(err)
-		}
-		r := asks("c", "sun")
-		r.Interval = time.Minute
-		setQuery(t, d, r)
-		after(5 * time.Minute)
-		if n := searches(w, func() { after(20 * time.Minute) }); n > 2 {
-			t.Errorf("%d searches in 20 minutes of 2 queries that the stream brings", n)
-		}
-	})
-}

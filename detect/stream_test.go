@@ -210,18 +210,6 @@ func TestStreamThatMissesAPost(t *testing.T) {
 	})
 }
 
-func TestStreamLeavesOutByDesign(t *testing.T) {
-	pushing(t, func(t *testing.T, w *world, s *wire, d *Detector) {
-		s.designs = func(t *fetcher.Tweet) bool { return t.ID != "1" }
-		w.publish("esa", "1", 0)
-		after(31 * time.Minute)
-		wantEvents(t, w, "m:1")
-		if p := d.Stats().Stream; p.Misses != 0 || !p.Trusted {
-			t.Errorf("stream %+v", p)
-		}
-	})
-}
-
 func TestStreamBreaksOff(t *testing.T) {
 	for _, lossy := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lossy %v", lossy), func(t *testing.T) {

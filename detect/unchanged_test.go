@@ -20,6 +20,9 @@ func versioned(w *world, unchanged *int) {
 		mu.Lock()
 		defer mu.Unlock()
 		if q.Cursor != "" {
+			if q.Known != 0 {
+				return nil, errors.New("known with a cursor")
+			}
 			pg := w.timeline(q)
 			return &pg, nil
 		}

@@ -21,6 +21,7 @@ func TestWorst(t *testing.T) {
 			}
 			return nil, nil
 		})
+		w.cursors["account:never"] = Cursor{Target: "account:never", Since: time.Now(), Gaps: []Gap{{Target: "account:never", From: time.Now(), To: time.Now()}}}
 		d := w.detector(t, func(c *settings) { c.Shards = 3 })
 		defer start(t, d)()
 		set(t, d, sub("m", "soon", "late", "dead", "down", "never"))
@@ -46,7 +47,7 @@ func TestWorst(t *testing.T) {
 			{"delay", WorstQuery{By: WorstSlow, Limit: 9, Owner: "o"}, "late soon"},
 			{"the slowest", WorstQuery{By: WorstSlow, Limit: 1, Owner: "o"}, "late"},
 			{"silence", WorstQuery{By: WorstSilent, Limit: 9, Owner: "o"}, "late soon"},
-			{"gaps", WorstQuery{By: WorstGaps, Limit: 9, Owner: "o"}, ""},
+			{"gaps", WorstQuery{By: WorstGaps, Limit: 9, Owner: "o"}, "never"},
 		} {
 			list, err := d.Worst(t.Context(), row.q)
 			var got []string
@@ -58,7 +59,7 @@ func TestWorst(t *testing.T) {
 			}
 			for _, st := range list {
 				full, ok, err := d.Account(t.Context(), st.Username)
-				rank := map[WorstBy]float64{WorstFailing: float64(full.Failures), WorstSilent: full.Missing, WorstSlow: full.Delay.Seconds()}[row.q.By]
+				rank := map[WorstBy]float64{WorstFailing: float64(full.Failures), WorstSilent: full.Missing, WorstSlow: full.Delay.Seconds(), WorstGaps: float64(len(full.Gaps))}[row.q.By]
 				if !ok || err != nil || len(full.Polls) == 0 || rank == 0 || math.Abs(st.Rank-rank) > rank/1e6 {
 					t.Errorf("%s: %s has rank %v, want %v; %v", row.name, st.Username, st.Rank, rank, err)
 				}

@@ -67,9 +67,6 @@ func (a *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
 // isBehind reports whether an account's cursor in the journal is too late for a source.
 func (a *Targets) isBehind(slot int32, src *Source) (is bool) {
 	t := a.at(slot)
-	if t.since == 0 {
-		return false // the journal has no cursor
-	}
 	a.Each(slot, func(s Subscriber, of *Source, since time.Time) {
 		if of != src || !s.Fresh {
 			return

@@ -55,7 +55,9 @@ func newFleet(t *testing.T, n int) *fleet {
 func (f *fleet) round(err error) {
 	f.times = poll.Times{Now: f.times.Now + int64(time.Hour), Wall: f.times.Wall.Add(time.Hour)}
 	for slot := range f.size {
-		f.poll(slot, err)
+		if f.at(slot).Watched {
+			f.poll(slot, err)
+		}
 	}
 }
 
@@ -76,6 +78,68 @@ func heap() float64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc)
+}
+
+// Who joins an account that was read lacks posts from before: until the account is read for it,
+// the next process or node must begin there, within the horizon. What polls look back over anyway
+// needs no commit.
+func TestCursorOfWhoJoined(t *testing.T) {
+	for name, row := range map[string]struct {
+		polled      bool
+		since, read time.Duration // before now; 0 for never
+		behind      bool          // a cursor is stored
+		resume      time.Duration // before now
+	}{
+		"now":                        {polled: true},
+		"with a little from before":  {polled: true, since: 30 * time.Second, resume: 30 * time.Second},
+		"with more":                  {polled: true, since: 30 * time.Minute, behind: true, resume: 30 * time.Minute},
+		"with too much":              {polled: true, since: 3 * time.Hour, behind: true, resume: time.Hour},
+		"and was read for elsewhere": {polled: true, since: 30 * time.Minute, read: 10 * time.Minute, behind: true, resume: 10 * time.Minute},
+		"an account that was not":    {since: 30 * time.Minute},
+	} {
+		f := newFleet(t, 2)
+		if row.polled {
+			f.round(nil)
+		}
+		now := f.times.Wall
+		ago := func(d time.Duration) time.Time { return now.Add(-d) }
+		joins := &Subscription{Terms: Terms{Source: poll.Source{Source: deliver.Source{ID: "joins"}}, Interval: time.Minute, Weight: 1}, Late: true,
+			All: []monitor.Account{{Username: "an_account_1", Since: ago(row.since)}}, Mine: []Account{{Hash: HashName("an_account_1")}}}
+		if row.read > 0 {
+			joins.Read = ago(row.read)
+		}
+		f.SetSubscription(joins)
+		behind := f.Behind("joins")
+		if c := behind[1]; len(f.Behind("m"))+len(f.Behind("nobody")) > 0 || (c != nil) != row.behind || c != nil && !c.Since.Equal(ago(row.resume)) {
+			t.Errorf("%s: the cursor %+v is stored, want one of %s ago: %t", name, c, row.resume, row.behind)
+		}
+		var last time.Time
+		if row.polled {
+			last = now
+		}
+		if got := f.Resume(1); row.polled && !got.Equal(ago(row.resume)) || !row.polled && !got.IsZero() {
+			t.Errorf("%s: the next process begins at %s, want %s ago", name, got, row.resume)
+		}
+		if got := f.ReadFor(1, "m"); !f.ReadFor(1, "joins").IsZero() || !row.polled && !got.IsZero() || row.polled && !got.Equal(last) {
+			t.Errorf("%s: read for the others until %s, and for who joins until %s", name, got, f.ReadFor(1, "joins"))
+		}
+		g, more := f.GiveUp(0, 1, func(string) bool { return false })
+		if len(g.Cursors) > 0 || !more {
+			t.Errorf("%s: another account is given up with %v, more %t", name, g.Cursors, more)
+		}
+		f.round(nil)
+		if until := f.ReadFor(1, "joins"); len(f.Behind("joins")) > 0 || !until.Equal(f.times.Wall) || !f.Resume(1).Equal(until) {
+			t.Errorf("%s: read until %s after a poll", name, until)
+		}
+		joins.ID = "late"
+		joins.All[0].Since = f.times.Wall.Add(-row.since)
+		joins.Read = time.Time{}
+		f.SetSubscription(joins)
+		g, more = f.GiveUp(1, 1, func(string) bool { return false })
+		if c := g.Cursors["account:an_account_1"]; more || (c != nil) != (row.since > 0) || c != nil && !c.Since.Equal(f.times.Wall.Add(-min(row.since, time.Hour))) {
+			t.Errorf("%s: given up with the cursor %+v, more %t", name, c, more)
+		}
+	}
 }
 
 // An outage of all accounts takes little memory, which is free again after it.

@@ -72,23 +72,3 @@ func TestDayOfTheWallClock(t *testing.T) {
 		})
 	}
 }
-
-// What was spent is not forgotten when the clock shows another day for a while.
-func TestClockShowsAnotherDay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var off atomic.Int64
-		k := aDay(&off)
-		pass(10 * time.Hour)
-		k.Spend.Add(fetcher.Billed{Posts: 6})
-		off.Store(int64(24 * time.Hour))
-		k.Spend.Add(fetcher.Billed{Posts: 3})
-		off.Store(0)
-		if s := k.Spend.Stats(); s.Today != 9 || s.Closed {
-			t.Errorf("%+v, want 9 spent", s)
-		}
-		k.Spend.Add(fetcher.Billed{Posts: 1})
-		if k.Closed(k.clock()) <= 0 {
-			t.Error("open with 10 of 10 spent")
-		}
-	})
-}

@@ -103,24 +103,3 @@ func TestPlansOfOtherBudgets(t *testing.T) {
 		}
 	}
 }
-
-func TestQueries(t *testing.T) {
-	const pages = 1.5
-	got := forecast.Queries([]forecast.Rule{
-		{ID: "r3", Query: "moon", Every: time.Minute},
-		{ID: "r1", Query: "moon", Every: 30 * time.Second},
-		{ID: "r6", Query: "moon", Every: time.Minute},
-		{ID: "r2", Query: "mars", Every: time.Minute},
-		{ID: "r4", Query: "from:nasa", Every: time.Minute, Authors: []string{"nasa"}, Covered: true},
-		{ID: "r5", Query: "from:nasa", Every: time.Minute, Authors: []string{"nasa"}}, // not polled as often
-	}, pages)
-	want := []forecast.Query{
-		{Query: "from:nasa", Sources: []string{"r4"}, Every: time.Minute, Covered: true, Authors: []string{"nasa"}, Why: "no search: the timelines of 1 accounts have its posts"},
-		{Query: "from:nasa", Sources: []string{"r5"}, Every: time.Minute, CallsPerMinute: 1.5, Why: "a search of its own"},
-		{Query: "mars", Sources: []string{"r2"}, Every: time.Minute, CallsPerMinute: 1.5, Why: "a search of its own"},
-		{Query: "moon", Sources: []string{"r1", "r3", "r6"}, Every: 30 * time.Second, CallsPerMinute: 3, Why: "one search for 3 rules"},
-	}
-	if a, b := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); a != b {
-		t.Errorf("queries\n%s, want\n%s", a, b)
-	}
-}

@@ -81,7 +81,7 @@ func (m *Machine) noteGaps(p *Poll) {
 				p.Opened.To = p.Plan.Cutoff
 			}
 		}
-	case !m.traits.Resumes && out.Err == nil && out.Complete && !out.Shallow:
+	case !m.traits.Resumes && out.Complete && !out.Shallow:
 		for _, g := range m.targets.At(p.Slot).Gaps() {
 			if !g.From.Before(p.Plan.Cutoff) {
 				g.FilledAt = out.Begun

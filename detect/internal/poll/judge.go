@@ -60,7 +60,7 @@ func (j *judge) run(p *Poll) (events []deliver.Event) {
 			if !j.sound(p, tw, now) || j.twice(p, n, i) {
 				continue
 			}
-			if tw.PublishedAt.After(p.Posted) && !tw.Pinned {
+			if tw.PublishedAt.After(p.Posted) {
 				p.Posted = tw.PublishedAt
 			}
 			if gap := p.Plan.Gap; gap != nil && before(tw.PublishedAt, gap.From) {

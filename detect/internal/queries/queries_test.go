@@ -129,21 +129,6 @@ func TestRulesShareAQuery(t *testing.T) {
 	}
 }
 
-// A query whose last rule leaves during its poll goes when that has ended.
-func TestQueryEndsAfterItsPoll(t *testing.T) {
-	k := newKit(t).at(0)
-	k.follow("a", "moon", time.Minute)
-	p := k.begin()
-	k.Set("a", nil, queries.Start{})
-	if n := k.env.Count.Kinds[poll.Queries].Targets.Load(); n != 1 {
-		t.Errorf("%d queries while it is polled, want it still there", n)
-	}
-	k.at(time.Second).end(p)
-	if n := k.env.Count.Kinds[poll.Queries].Targets.Load(); n != 0 || k.next() != -1 || k.Polls.Open() != 0 {
-		t.Errorf("%d queries, next %s, %d polls: want none", n, k.next(), k.Polls.Open())
-	}
-}
-
 // When a query is due.
 func TestWhenAQueryIsDue(t *testing.T) {
 	hourly := func(at time.Time) time.Time { return at.Truncate(time.Hour).Add(time.Hour) }

@@ -95,9 +95,7 @@ func (rs *Rules) change(text string, fn func([]*Rule) []*Rule) {
 		delete(rs.byQuery, text)
 	}
 	polls, covered = sums(list)
-	if rs.polls, rs.covered = rs.polls+polls, rs.covered+covered; len(rs.byQuery) == 0 {
-		rs.polls = 0 // clear the rounding error
-	}
+	rs.polls, rs.covered = rs.polls+polls, rs.covered+covered
 }
 
 // sums returns how many polls per second the rules of one query need, and how many of them

@@ -46,13 +46,8 @@ func (k *keeping) begin() {
 // and the cursor includes the gaps that the poll leaves. Polls that are judged later keep their own
 // cursors early enough: see poll.Machine.cursor.
 func (k *keeping) queue() {
-	cursors := k.behind()
-	if len(cursors) == 0 {
-		k.settled(nil)
-		return
-	}
 	waits, committing := false, k.polls.Committing()
-	for slot, c := range cursors {
+	for slot, c := range k.behind() {
 		switch {
 		case k.queued[slot]:
 		case committing[slot]:
