@@ -28,7 +28,7 @@ type Config struct {
 }
 
 // Manager issues and authenticates keys. Its methods are safe for concurrent use. It
-// starts no goroutine: Run, which is optional, blocks.
+// starts no goroutine. Whoever shows Key.LastUsedAt calls Run, which blocks and stores it.
 type Manager struct {
 	cfg   Config
 	cache cache

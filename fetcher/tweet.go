@@ -69,7 +69,8 @@ type Tweet struct {
 	// platform's ids contain the time, take it from the id; otherwise take it from the post.
 	// The engine drops a post without PublishedAt as malformed.
 	PublishedAt time.Time `json:"-"`
-	// Permalink is the post's public URL. If it is "", the engine derives one.
+	// Permalink is the post's public URL. If it is "", the engine derives that of X for a handle of
+	// a source without a name, and otherwise tells none.
 	Permalink string `json:"-"`
 	// Pinned marks a post that is shown at the top of the timeline, out of order.
 	Pinned bool `json:"-"`

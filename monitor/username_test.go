@@ -32,7 +32,7 @@ func TestValidUsername(t *testing.T) {
 		"nasa": true, "a@b.example": true, "did:plc:abc": true, "": false, "a b": false, "a/b": false, "ä": false,
 		strings.Repeat("a", maxUsername): true, strings.Repeat("a", maxUsername+1): false,
 		"https://example.com/feed?a=b&c=%20;d,e": true, "http://[2001:db8::1]:8080/": true, "feeds:https://example.com/": true,
-		"ftp://example.com/": false, "://example.com/": false, "a/b:https://example.com/": false, "a:b:https://example.com/": false,
+		"ftp://example.com/": false, "://example.com/": false, "a/b:https://example.com/": false, "a:b:https://example.com/": true, "a:/b:https://example.com/": false, ":https://example.com/": false,
 		"https://": false, "https://example.com/a b": false, "https://example.com/\n": false, "https://exämple.com/": false,
 		`https://example.com/"`: false, "https://example.com/<>": false, `https://example.com\`: false,
 		"https://example.com/" + strings.Repeat("a", maxURL-20): true, "https://example.com/" + strings.Repeat("a", maxURL-19): false,

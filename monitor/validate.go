@@ -123,13 +123,11 @@ func validUsername(s string) bool {
 }
 
 // validURL reports whether before + "://" + after is an http or https URL in printable ASCII.
-// The name of a source and a colon may precede the scheme.
+// The names of sources, each with a colon, may precede the scheme.
 func validURL(before, after string) bool {
-	source, scheme, ok := strings.Cut(before, ":")
-	if !ok {
-		source, scheme = "", before
-	}
-	if ok && !validName(source) || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") || after == "" {
+	colon := strings.LastIndexByte(before, ':')
+	scheme := before[colon+1:]
+	if colon >= 0 && !validName(before[:colon]) || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") || after == "" {
 		return false
 	}
 	return !strings.ContainsFunc(after, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) })

@@ -37,7 +37,7 @@
 // Ids, texts, authors and times are those of the other service. A Stream has the time to the
 // millisecond. A timeline has only created_at, in whole seconds; PublishedAt is more precise
 // if the id is a snowflake of the same second (fetcher.SnowflakeTime). A Stream has the URL
-// of each post; a timeline has no URLs and does not mark pinned posts.
+// of each post; a timeline has only those of feeds' entries, and does not mark pinned posts.
 //
 // # Errors of a Fetcher
 //

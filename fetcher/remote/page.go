@@ -72,6 +72,9 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 		var t fetcher.Tweet
 		_ = unmarshal(h.raw, &t) // an element that is not an object is an empty post, which the engine drops and counts
 		t.PublishedAt, t.Platform = h.at, platform
+		if t.Entry != nil {
+			t.Permalink = t.Entry.Link
+		}
 		whole(&t)
 		page.Tweets = append(page.Tweets, t)
 	}

@@ -83,6 +83,9 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	}
 	kept := f.pages.Known(path, q)
 	resp, err := f.client.Get(ctx, path, kept.Header(0))
+	if refused := (*fetcher.StatusError)(nil); q.Cursor == "" && errors.As(err, &refused) && refused.Code == http.StatusUnprocessableEntity {
+		err = fmt.Errorf("%w: %w", fetcher.ErrNotFound, err) // the service says that no account can have the name
+	}
 	if err != nil {
 		return fetcher.Page{}, err
 	}

@@ -118,7 +118,8 @@ func TestTimelineOfSources(t *testing.T) {
 		modern()
 		p := newPlatform()
 		post := p.Post("ann", "hello")
-		entry := fetcher.Tweet{ID: "e", Text: "entry", Username: "example.com", CreatedAt: post.CreatedAt, PublishedAt: post.PublishedAt}
+		entry := fetcher.Tweet{ID: "e", Text: "entry", Username: "example.com", CreatedAt: post.CreatedAt, PublishedAt: post.PublishedAt,
+			Entry: &fetcher.Entry{Link: "https://example.com/e"}}
 		feeds := &answers{page: fetcher.Page{Tweets: []fetcher.Tweet{entry}}}
 		near := newService(t, p, func(s *service) {
 			s.sources = []streamwatch.Source{{Name: "m", Fetcher: p}, {Name: "f", Fetcher: feeds, CheckAccount: func(name string) error {
@@ -148,13 +149,15 @@ func TestTimelineOfSources(t *testing.T) {
 			var status *fetcher.StatusError
 			switch {
 			case c.status != 0:
-				if !errors.As(err, &status) || status.Code != c.status {
+				if !errors.Is(err, fetcher.ErrNotFound) || !errors.As(err, &status) || status.Code != c.status {
 					t.Errorf("%s: %+v, %v, want status %d", c.account, page, err, c.status)
 				}
 			case err != nil || len(page.Tweets) != 1:
 				t.Errorf("%s: %+v, %v", c.account, page, err)
 			case page.Tweets[0].Platform != c.platform || page.Tweets[0].Username != c.name:
 				t.Errorf("%s: post of %q %q, want %q %q", c.account, page.Tweets[0].Platform, page.Tweets[0].Username, c.platform, c.name)
+			case page.Tweets[0].Entry != nil && page.Tweets[0].Permalink != entry.Entry.Link:
+				t.Errorf("%s: address %q, want %q", c.account, page.Tweets[0].Permalink, entry.Entry.Link)
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -264,7 +265,7 @@ func AnswerError(resp *http.Response, now time.Time, token secret.Value) error {
 }
 
 func answerError(resp *http.Response, rl fetcher.RateLimit, now time.Time, token string) error {
-	detail := errorDetail(resp.Body, token)
+	detail := cmp.Or(errorDetail(resp.Body, token), resp.Status)
 	after, _ := ParseRetryAfter(resp.Header.Get("Retry-After"), now)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:

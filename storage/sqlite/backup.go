@@ -49,6 +49,10 @@ func backup(ctx context.Context, path, from string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return wrap(err)
+	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			err = fs.ErrExist

@@ -37,7 +37,7 @@ func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet,
 func Describe(ev *deliver.Event, tw *fetcher.Tweet) {
 	ev.ID = eventID(ev.Platform, ev.Source.ID, tw.ID)
 	ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL = tw.ID, tw.Username, preview(tw), tw.Permalink
-	if ev.TweetURL == "" {
+	if ev.TweetURL == "" && ev.Platform == "" && !strings.ContainsAny(tw.Username, ".:/@") {
 		ev.TweetURL = "https://x.com/" + tw.Username + "/status/" + tw.ID
 	}
 }

@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"cmp"
 	"log/slog"
 	"strings"
 	"testing"
@@ -23,14 +24,16 @@ func TestDescribe(t *testing.T) {
 	}{
 		"a post":               {"", fetcher.Tweet{Text: "moon"}, "1", "moon", link},
 		"of a platform":        {"bluesky", fetcher.Tweet{Text: "moon", Permalink: "at://1"}, "bluesky:1", "moon", "at://1"},
+		"without an address":   {"bluesky", fetcher.Tweet{Text: "moon"}, "bluesky:1", "moon", ""},
+		"no handle":            {"", fetcher.Tweet{Text: "moon", Username: "https://example.com/feed"}, "1", "moon", ""},
 		"its whole text":       {"", fetcher.Tweet{Text: "mo…", FullText: "moon"}, "1", "moon", link},
 		"a hundred characters": {"", fetcher.Tweet{Text: long[:200]}, "1", long[:200], link},
 		"a longer text":        {"", fetcher.Tweet{Text: long}, "1", long[:200], link},
 	} {
-		row.post.ID, row.post.Username = "1", "nasa"
+		row.post.ID, row.post.Username = "1", cmp.Or(row.post.Username, "nasa")
 		got := deliver.Event{Source: deliver.Source{ID: "m"}, Platform: row.platform}
 		Describe(&got, &row.post)
-		if got.ID != deliver.EventID("m", row.id) || got.TweetID != "1" || got.AuthorUsername != "nasa" || got.TextPreview != row.preview || got.TweetURL != row.url {
+		if got.ID != deliver.EventID("m", row.id) || got.TweetID != "1" || got.AuthorUsername != row.post.Username || got.TextPreview != row.preview || got.TweetURL != row.url {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
