@@ -31,8 +31,10 @@ const fullAtom = `<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="de"><title
 <link rel="alternate" href="https://ice.example.org/"/><link rel="self" href="https://ice.example.org/atom"/><link rel="hub" href="https://hub.example.com/"/>
 <link rel="next" href="?page=2"/>
 <entry><id>tag:ice.example.org,2026:1</id><title type="html">Eis &amp;amp; Schnee</title><link href="/1"/><link rel="enclosure" href="/1.webp" type="image/webp" length="7"/>
+<media:group xmlns:media="http://search.yahoo.com/mrss/"><media:content url="/1.bin" medium="video" fileSize="9"/></media:group>
 <published>2026-03-02T12:00:00.123+01:00</published><updated>2026-03-03T12:00:00Z</updated><category term="eis" label="Eis"/>
-<author><name>Ann</name></author><author><email>bob@example.org</email></author><summary>kurz</summary></entry>
+<author><name>Ann</name></author><author><email>bob@example.org</email></author><summary>kurz
+  und gut</summary></entry>
 <entry><id>tag:ice.example.org,2026:2</id><title>nur updated</title><updated>2026-03-01T12:00:00Z</updated><content type="html">&lt;p&gt;nur updated, und mehr&lt;/p&gt;</content></entry></feed>`
 
 // fullJSON has what the adapter maps of JSON Feed.

@@ -3,7 +3,6 @@ package feed
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -13,10 +12,6 @@ import (
 // A small document that the parser would make a large one of is
 // not parsed.
 func TestDocumentOfElements(t *testing.T) {
-	base, err := url.Parse("https://example.com/feed")
-	if err != nil {
-		t.Fatal(err)
-	}
 	many := maxItems + 1
 	rss := func(s string) string {
 		return `<rss version="2.0"><channel><title>t</title>` + s + `</channel></rss>`
@@ -33,7 +28,7 @@ func TestDocumentOfElements(t *testing.T) {
 		"items of JSON Feed, cut":   json("{}" + strings.Repeat(",{}", many+100))[:3*(many+100)],
 		"objects of an item":        json(`{"attachments":[{}` + strings.Repeat(",{}", maxMarks) + `]}`),
 	} {
-		if doc, err := parse([]byte(text), nil, base); !errors.Is(err, fetcher.ErrMalformed) || !strings.Contains(err.Error(), "more than") {
+		if doc, err := parse([]byte(text), nil, feedBase()); !errors.Is(err, fetcher.ErrMalformed) || !strings.Contains(err.Error(), "more than") {
 			t.Errorf("%s: %v, %v, want an ErrMalformed that tells the bound", name, doc != nil, err)
 		}
 	}
@@ -41,7 +36,7 @@ func TestDocumentOfElements(t *testing.T) {
 		"braces in a text": json(`{"id":"1","content_text":"` + strings.Repeat("{", maxMarks+1) + `"}`),
 		"a text of markup": rss("<item><guid>1</guid><description><![CDATA[" + strings.Repeat("<a>", maxMarks+1) + "]]></description></item>"),
 	} {
-		if doc, err := parse([]byte(text), nil, base); err != nil || len(doc.entries) != 1 {
+		if doc, err := parse([]byte(text), nil, feedBase()); err != nil || len(doc.entries) != 1 {
 			t.Errorf("%s: %v, want its entry", name, err)
 		}
 	}
@@ -49,20 +44,12 @@ func TestDocumentOfElements(t *testing.T) {
 
 // What goes into a post of an entry is bounded.
 func TestBoundsOfAnEntry(t *testing.T) {
-	base, err := url.Parse("https://example.com/feed")
-	if err != nil {
-		t.Fatal(err)
-	}
 	long := strings.Repeat("a", 100_000)
 	var b strings.Builder
 	for n := range 1000 {
 		fmt.Fprintf(&b, "<category>%d%s</category>", n, long[:2000])
 	}
-	doc, err := parse([]byte(`<rss version="2.0"><channel><title>t</title><item><guid>1</guid><link>https://example.com/`+long+`</link>`+b.String()+`</item></channel></rss>`), nil, base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := doc.entries[0]
+	e := read(t, `<rss version="2.0"><channel><title>t</title><item><guid>1</guid><link>https://example.com/`+long+`</link>`+b.String()+`</item></channel></rss>`).entries[0]
 	if len(e.categories) != maxCategories || len(e.categories[0]) != maxTitle || e.link != "" {
 		t.Errorf("%d categories, the first of %d bytes, and a link of %d bytes; want %d, %d and none", len(e.categories), len(e.categories[0]), len(e.link), maxCategories, maxTitle)
 	}

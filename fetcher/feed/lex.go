@@ -146,7 +146,7 @@ func (l *lexer) tag(start int) (t tag, ok bool) {
 
 // tagHere parses the tag at the beginning of the text. It returns false if there is none.
 func (l *lexer) tagHere() (t tag, ok bool) {
-	if s := l.text; len(s) < 3 || !isNameStart(s[1]) && !(s[1] == '/' && isNameStart(s[2])) {
+	if len(l.text) < 2 {
 		return t, false
 	}
 	return l.tag(0)

@@ -86,10 +86,12 @@ func TestConfig(t *testing.T) {
 // Spellings of one address are one account.
 func TestSpellings(t *testing.T) {
 	for name, want := range map[string]string{
-		"HTTPS://Example.COM:443/a":      "https://example.com/a",
-		"https://example.com/%7ea%2f%c3": "https://example.com/~a%2F%C3",
-		"https://example.com/ü":          "https://example.com/%C3%BC",
-		"https://example.com/a?b=%41%zz": "https://example.com/a?b=A%25zz",
+		"HTTPS://Example.COM:443/a":         "https://example.com/a",
+		"https://example.com/%7ea%2f%c3":    "https://example.com/~a%2F%C3",
+		"https://some_name.example.com./-":  "https://some_name.example.com/-",
+		"https://-qa--a-.example.com:8443/": "https://-qa--a-.example.com:8443/",
+		"https://example.com/ü":             "https://example.com/%C3%BC",
+		"https://example.com/a?b=%41%zz":    "https://example.com/a?b=A%25zz",
 	} {
 		if a, err := newAccount(name, false); err != nil || a.url.String() != want {
 			t.Errorf("%s: %v, %v; want %s", name, a, err, want)

@@ -29,15 +29,22 @@ func TestUserAgent(t *testing.T) {
 	}
 }
 
-// A Memory that fails fails the read, which is then made again.
+// A Memory that fails fails the read, which is then made again. New entries are saved, and nothing
+// else.
 func TestMemoryFails(t *testing.T) {
-	m := &failing{}
-	f, _ := serving(t, func(c *feed.Config) { c.Memory = m }, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, items("a")) })
+	m, body := &failing{}, items("a")
+	f, _ := serving(t, func(c *feed.Config) { c.Memory = m }, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
 	r := newReader(t, f)
 	for _, m.err = range []error{errors.New("disk full"), nil} {
 		if _, err := r.try(); !errors.Is(err, m.err) {
 			t.Errorf("error %v, want %v", err, m.err)
 		}
+	}
+	for _, body = range []string{items("b", "a"), items("a", "b"), items("a")} {
+		r.read()
+	}
+	if m.saves != 3 {
+		t.Errorf("saved %d times, want the first entry twice and the second once", m.saves)
 	}
 	gone := filepath.Join(t.TempDir(), "gone")
 	dir, err := feed.NewDir(gone)
@@ -62,12 +69,13 @@ type failing struct {
 	err   error // of Save
 	load  error
 	state []byte
+	saves int
 }
 
 func (m *failing) Load(context.Context, string) ([]byte, error) { return m.state, m.load }
 
 func (m *failing) Save(_ context.Context, _ string, state []byte) error {
-	if m.err == nil {
+	if m.saves++; m.err == nil {
 		m.state = state
 	}
 	return m.err

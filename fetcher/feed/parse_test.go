@@ -69,8 +69,9 @@ func TestAtom(t *testing.T) {
 		t.Errorf("hubs %q, self %q, next %q", doc.hubs, doc.self, doc.next)
 	}
 	one, two := posts[0], posts[1]
-	if one.Text != "Eis & Schnee" || one.FullText != "Eis & Schnee\n\nkurz" || one.Source != "Ann, bob@example.org" || one.Lang != "de" || one.Permalink != "https://ice.example.org/1" ||
-		!one.PublishedAt.Equal(time.Date(2026, 3, 2, 11, 0, 0, 123e6, time.UTC)) || one.Entry.Categories[0] != "Eis" || one.Media[0].Type != "photo" {
+	if one.Text != "Eis & Schnee" || one.FullText != "Eis & Schnee\n\nkurz\n  und gut" || one.Source != "Ann, bob@example.org" || one.Lang != "de" || one.Permalink != "https://ice.example.org/1" ||
+		!one.PublishedAt.Equal(time.Date(2026, 3, 2, 11, 0, 0, 123e6, time.UTC)) || one.Entry.Categories[0] != "Eis" || one.Media[0].Type != "photo" ||
+		len(one.Media) != 2 || one.Media[1] != (fetcher.Media{MediaKey: "https://ice.example.org/1.bin", Type: "video", URL: "https://ice.example.org/1.bin"}) {
 		t.Errorf("%+v", one)
 	}
 	if two.FullText != "nur updated, und mehr" || two.Source != "Eve" || !two.PublishedAt.Equal(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)) {
@@ -262,7 +263,7 @@ func TestTitles(t *testing.T) {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
-	long := firstOf(strings.Repeat("word ", 100), 12)
+	long := firstOf(strings.Repeat("word \n", 100), 12)
 	if long != "word word…" {
 		t.Errorf("%q", long)
 	}

@@ -178,33 +178,21 @@ func TestMovedToAPage(t *testing.T) {
 	}
 }
 
-// Names that DNS and browsers take, though they are no host names of RFC 952, are feeds and
-// targets of redirects.
-func TestNamesOfHosts(t *testing.T) {
-	for _, to := range []string{"https://some_name.example.org/rss", "https://-a-.example.org/rss", "https://qa--blog.example.org/rss", "https://example.org./rss"} {
-		f, _ := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/rss" {
-				io.WriteString(w, items("a"))
-				return
-			}
-			http.Redirect(w, r, to, http.StatusFound)
-		})
-		if err := feed.CheckAccount(to); err != nil {
-			t.Errorf("%s: %v, want it taken", to, err)
-		}
-		for _, name := range []string{to, feedURL} {
-			if page, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: name}); err != nil || len(page.Tweets) != 1 {
-				t.Errorf("%s, which leads to %s: %d entries, error %v", name, to, len(page.Tweets), err)
-			}
-		}
-	}
-}
-
 func TestRedirectsThatAreNotFollowed(t *testing.T) {
-	for _, to := range []string{"http://127.0.0.1/", "ftp://example.com/", "http://[::1]/", "https://u:p@example.com/", "https://example.com:9/", "/feed", "https://" + strings.Repeat("a", 3000) + ".com/"} {
+	for _, to := range []string{"http://127.0.0.1/", "ftp://example.com/", "http://[::1]/", "https://u:p@example.com/", "https://example.com:9/", "http://[::1", "/feed", "https://" + strings.Repeat("a", 3000) + ".com/"} {
 		f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
 		if _, err := newReader(t, f).try(); err == nil || len(s.requests) > 6 {
 			t.Errorf("%s: error %v after %d requests", to, err, len(s.requests))
+		}
+	}
+	f, _ := serving(t, nil, status(http.StatusOK))
+	for _, q := range []fetcher.TimelineQuery{{Username: feedURL, Cursor: "http://127.0.0.1/"}, {Username: "http://127.0.0.1/"}, {Username: "feed"}, {Username: "ftp://example.com/"}, {Username: "https:///a"}} {
+		if _, err := f.Timeline(t.Context(), q); !errors.As(err, new(*fetcher.ArgumentError)) {
+			t.Errorf("%+v: error %v, want an ArgumentError", q, err)
+		}
+		call := fetcher.Call{Account: fetcher.Account{Username: q.Username}}
+		if known := q.Cursor != ""; (f.Bucket(call) == "example.com") != known || f.Turn(call, []string{"o"}) != 0 {
+			t.Errorf("%s: bucket %q, want one of a host: %t", q.Username, f.Bucket(call), known)
 		}
 	}
 }

@@ -26,7 +26,8 @@ func TestTurns(t *testing.T) {
 	const host, mine = "example.com", "example.com/000"
 	for _, tt := range []struct {
 		name     string
-		owners   [][]string // the feeds of each
+		owners   [][]string    // the feeds of each
+		late     time.Duration // after the others, the last owner comes
 		interval time.Duration
 		detect   detect.Config
 		answer   func(w http.ResponseWriter, r *http.Request) bool // whether it has answered
@@ -43,6 +44,8 @@ func TestTurns(t *testing.T) {
 			run: 280 * time.Second, least: map[string]int{mine: 18}, others: 1, behind: 1},
 		{name: "few and many of three owners", owners: [][]string{feeds(host, 1, 100), feeds(host, 200, 30), feeds(host, 0, 1)}, interval: 15 * time.Second,
 			run: 305 * time.Second, least: map[string]int{mine: 18, "example.com/215": 4}, others: 1, behind: 2},
+		{name: "of an owner who comes late", owners: [][]string{feeds(host, 0, 1), feeds(host, 1, 50), feeds(host, 100, 100)}, late: 100 * time.Second, interval: 15 * time.Second,
+			run: 180 * time.Second, least: map[string]int{mine: 17}, behind: 2},
 		{name: "of a budget", owners: [][]string{feeds(host, 1, 200), feeds(host, 0, 1)}, interval: 15 * time.Second,
 			detect: detect.Config{Pace: detect.PaceBudget, FetchRate: 20, MinInterval: 15 * time.Second}, run: 280 * time.Second, least: map[string]int{mine: 15}, others: 1, behind: 1},
 		{name: "each moved for now, on the host", owners: [][]string{feeds(host, 1, 100), feeds(host, 0, 1)}, interval: 20 * time.Second,
@@ -92,6 +95,9 @@ func TestTurns(t *testing.T) {
 				}
 				var made []monitor.Monitor
 				for i, names := range tt.owners {
+					if i > 0 && i == len(tt.owners)-1 {
+						<-time.After(tt.late)
+					}
 					m, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Owner: fmt.Sprint("owner", i), Name: "m", Usernames: names, PollInterval: tt.interval})
 					if err != nil {
 						t.Fatal(err)

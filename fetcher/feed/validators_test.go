@@ -3,6 +3,7 @@ package feed_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,58 +47,6 @@ func TestValidators(t *testing.T) {
 	r.read()
 	if got := s.requests[1].Header; got.Get("If-Modified-Since") != "Mon, 02 Mar 2026 12:00:00 GMT" || got.Get("If-None-Match") != "" {
 		t.Errorf("header %v", got)
-	}
-}
-
-// nginx makes its tag of the second and the size: a feed that is replaced within the second, by
-// one of equal size, is read. Later, when the second is over, the tag goes back.
-func TestReplacedWithinASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		body, written := items("a"), time.Now()
-		f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
-			tag := fmt.Sprintf(`"%x-%x"`, written.Unix(), len(body))
-			w.Header().Set("ETag", tag)
-			w.Header().Set("Last-Modified", written.UTC().Format(http.TimeFormat))
-			if r.Header.Get("If-None-Match") == tag {
-				w.WriteHeader(http.StatusNotModified)
-				return
-			}
-			io.WriteString(w, body)
-		})
-		r := newReader(t, f)
-		r.read()
-		body = items("b")
-		if page := r.read(); len(page.Tweets) != 1 || page.Tweets[0].Text != "b" {
-			t.Errorf("%+v, want the entry that came within the second", page)
-		}
-		for range 3 {
-			<-time.After(time.Minute)
-			if page := r.read(); !page.Unchanged {
-				t.Errorf("%+v, want it unchanged", page)
-			}
-		}
-		for i, want := range []bool{false, false, false, true, true} {
-			if got := s.requests[i].Header.Get("If-None-Match") != ""; got != want {
-				t.Errorf("request %d with a tag: %t, want %t", i+1, got, want)
-			}
-		}
-	})
-}
-
-// A tag that changes with every answer does not hide that the body is the same.
-func TestRestlessTags(t *testing.T) {
-	n := 0
-	f, _ := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
-		n++
-		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, n))
-		io.WriteString(w, items("a"))
-	})
-	r := newReader(t, f)
-	r.read()
-	for range 3 {
-		if page := r.read(); !page.Unchanged {
-			t.Errorf("%+v, want it unchanged", page)
-		}
 	}
 }
 
@@ -207,6 +156,31 @@ func TestCutOnTheWay(t *testing.T) {
 	if page := r.read(); len(page.Tweets) != 1 || page.Skipped != 2 {
 		t.Errorf("%+v, want the third entry", page)
 	}
+}
+
+// A body that does not go on is no feed that is cut.
+func TestStalledBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, err := feed.New(feed.Config{Transport: stalling{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newReader(t, f).try(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want that of the deadline", err)
+		}
+	})
+}
+
+type stalling struct{ ctx context.Context }
+
+func (stalling) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := io.MultiReader(strings.NewReader(items("a", "b")[:200]), stalling{r.Context()})
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(body), ContentLength: -1}, nil
+}
+
+func (s stalling) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, io.ErrUnexpectedEOF
 }
 
 // The body of a 304, which it must not have, is not read as an answer to the next request,

@@ -11,12 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/feed"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // listener is a Stream call under way.
@@ -255,7 +251,13 @@ func TestWebSubStream(t *testing.T) {
 		again := listen(t, ws, "a")
 		w.post(address("a"), "three")
 		again.want("a")
+		close(again.changes)
+		w.post(address("a"), "when no more feeds will come")
+		again.want("a")
 		again.stop()
+		if err := ws.Stream(t.Context(), fetcher.StreamQuery{}, func(fetcher.Signal) error { return stopping }); !errors.Is(err, stopping) {
+			t.Errorf("Stream returns %v, want the error of its first signal", err)
+		}
 		l.ended <- context.Canceled
 	})
 }
@@ -306,60 +308,4 @@ func TestWebSubHubs(t *testing.T) {
 			})
 		})
 	}
-}
-
-// In an engine, what a hub pushes is an event within seconds, and what it leaves out is
-// found by the next poll; each entry once.
-func TestWebSubInAnEngine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const interval = time.Hour
-		w := newWeb(t)
-		names := []string{w.add("a", hubAddress), w.add("b", "https://dead.example.com/"), w.add("c", "")}
-		w.set(func() { w.lease, w.dead["https://dead.example.com/"] = 3*time.Hour, true })
-		f, ws := w.open()
-		var mu sync.Mutex
-		got := map[string][]time.Time{}
-		e, err := streamwatch.New(streamwatch.Config{
-			Fetcher: f, Roles: fetcher.Roles{Stream: ws}, Store: memory.New(memory.Options{}),
-			OnEvent: func(_ context.Context, e deliver.Event) error {
-				mu.Lock()
-				defer mu.Unlock()
-				got[e.TextPreview] = append(got[e.TextPreview], time.Now())
-				return nil
-			},
-		})
-		if err == nil {
-			err = e.Start(t.Context())
-		}
-		if err == nil {
-			_, err = e.Monitors().Create(t.Context(), monitor.CreateRequest{Name: "m", Usernames: names, PollInterval: interval})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		pass(2 * interval)
-		written := map[string]time.Time{}
-		for n := range 30 {
-			text := "entry " + string(rune('A'+n))
-			written[text] = time.Now()
-			w.post(names[n%3], text)
-			pass(37 * time.Minute)
-		}
-		pass(2 * interval)
-		if st := e.Stats().Detect.Stream; st.Misses+st.Silences+st.Disconnects != 0 {
-			t.Errorf("the stream has faults: %+v", st)
-		}
-		if err := e.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		for n := range 30 {
-			text, within := "entry "+string(rune('A'+n)), 2*interval
-			if n%3 == 0 {
-				within = 5 * time.Second
-			}
-			if at := got[text]; len(at) != 1 || at[0].Sub(written[text]) > within {
-				t.Errorf("%s of %s is found at %v, want once within %s of %s", text, names[n%3], at, within, written[text])
-			}
-		}
-	})
 }

@@ -135,7 +135,10 @@ func TestGenerationLost(t *testing.T) {
 		m := w.nodes["n000"]
 		was := m.Fence()
 		m.wire.lock(func(l *wire) { l.refuse = fleet.ErrFenced })
-		w.until(lease, "its term has ended", func() bool { return !w.covered() })
-		w.until(2*time.Second, "it begins anew", func() bool { return w.even() && m.Fence().Term != was.Term })
+		w.until(lease, "its term has ended", func() bool { return m.lost() > 0 })
+		m.wire.set(cut)
+		pass(lease)
+		m.wire.set(up)
+		w.until(lease, "it begins anew", func() bool { return w.even() && m.Fence().Term != was.Term })
 	})
 }

@@ -68,6 +68,14 @@ func TestGrants(t *testing.T) {
 		w.demand("n001", math.NaN())
 		pass(lease)
 		near(map[string]float64{"n000": 50, "n001": 50})
+		// A node whose targets are not known to be busy gets enough to find out: each counts as much
+		// as the mean of all.
+		for name, demand := range map[string]float64{"n000": 10, "n001": 990} {
+			w.demand(name, demand)
+			w.nodes[name].host.lock(func() { w.nodes[name].host.targets = 50 })
+		}
+		pass(lease)
+		near(map[string]float64{"n000": 100 * 500. / 1490, "n001": 100 * 990. / 1490})
 		// One part more or less changes nothing.
 		w.demand("n000", 1000)
 		w.demand("n001", 1000)

@@ -19,6 +19,7 @@ type host struct {
 	dead    bool
 	twin    bool    // another one has its name: both may believe to have the parts until it hears of it
 	demand  float64 // below 0: one for each part
+	targets float64
 	grants  map[string]float64
 	signals []fleet.Signal
 	epochs  []uint64
@@ -101,7 +102,7 @@ func (h *host) Grant(b string, r float64) { h.lock(func() { h.grants[b] = r }) }
 func (h *host) Budgets() []node.Budget {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
-	b := node.Budget{Name: "calls", Total: total, Demand: h.demand}
+	b := node.Budget{Name: "calls", Total: total, Demand: h.demand, Targets: h.targets}
 	if h.demand < 0 {
 		b.Demand = float64(h.own.Len())
 	}

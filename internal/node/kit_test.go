@@ -28,6 +28,7 @@ type world struct {
 	store *memory.Store
 	ahead atomic.Int64 // of the store's clock
 	lease time.Duration
+	deaf  int // how often each node's Receive fails before it works
 	nodes map[string]*member
 	logs  bytes.Buffer
 	logMu sync.Mutex
@@ -153,6 +154,14 @@ func (w *world) end() {
 		m.kill()
 	}
 	w.store.Close(context.Background())
+}
+
+// orphans are the orphaned parts that nodes have taken.
+func (w *world) orphans() (all fleet.Set) {
+	for _, m := range w.nodes {
+		all = all.Plus(m.Orphans(m.Parts()))
+	}
+	return all
 }
 
 // owners counts the parts of each node that polls, and those of nobody.

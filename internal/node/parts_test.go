@@ -39,6 +39,9 @@ func TestPlannedStop(t *testing.T) {
 				begun := time.Now()
 				m.leave()
 				w.until(time.Minute, "the others have the parts", w.covered)
+				if lost := w.orphans(); lost.Len() > 0 {
+					t.Errorf("%d parts are orphans that were given", lost.Len())
+				}
 				if d := time.Since(begun); d > 2*time.Second {
 					t.Errorf("of %d nodes one stops: its parts are polled after %v, want 2s", n, d)
 				}
@@ -111,8 +114,12 @@ func TestCrash(t *testing.T) {
 			for i := range testsize.Of(6, 15, 30) {
 				pass(3*lease + time.Duration(i)*100*time.Millisecond)
 				begun := time.Now()
+				parts := w.nodes["n001"].Parts()
 				w.nodes["n001"].kill()
 				w.until(time.Minute, "the others have the parts", w.covered)
+				if lost, again := w.orphans(), w.orphans(); lost != parts || again.Len() > 0 {
+					t.Errorf("%d parts are orphans, and %d again, want the %d of the one that died, once", lost.Len(), again.Len(), parts.Len())
+				}
 				if d := time.Since(begun); d > 12*time.Second {
 					t.Errorf("of %d nodes one dies: its parts are polled after %v, want 12s", n, d)
 				} else {

@@ -247,14 +247,9 @@ func (r *roster) beats() uint64 {
 	return r.high
 }
 
-// dead reports whether a term is taken for dead or is not in the fleet.
-func (r *roster) dead(term string) bool {
+// dead reports whether a member is taken for dead.
+func (r *roster) dead(m *fleet.Member) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range r.state.Members {
-		if m := &r.state.Members[i]; m.Term == term {
-			return r.gone(m)
-		}
-	}
-	return true
+	return r.gone(m)
 }

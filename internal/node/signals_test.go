@@ -12,6 +12,7 @@ import (
 // Signals of one kind that wait are joined to one, and come to the other nodes alone.
 func TestSignals(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
+		w.deaf = 2
 		fleetOf(w, 2)
 		pass(lease)
 		a, b := w.nodes["n000"], w.nodes["n001"]
@@ -66,8 +67,10 @@ func TestEpoch(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		fleetOf(w, 2)
 		m := w.nodes["n000"]
+		beats := m.wire.taken()
+		w.until(lease, "a beat is sent", func() bool { return m.wire.taken() > beats })
 		m.LostTail()
-		w.until(time.Second, "the epoch is told", func() bool { return m.State().Epoch != 0 })
+		w.until(300*time.Millisecond, "the epoch is told", func() bool { return m.State().Epoch != 0 })
 		pass(lease)
 		want := []uint64{0, m.State().Epoch}
 		late := w.start("late")

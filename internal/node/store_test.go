@@ -225,6 +225,22 @@ func TestSlowStop(t *testing.T) {
 	})
 }
 
+// A node whose term ends while it gives stops its work, and has left.
+func TestStopAfterTheTerm(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		fleetOf(w, 2)
+		m := w.nodes["n000"]
+		m.host.lock(func() { m.host.giveFor, m.host.twin = lease, true })
+		if err := w.store.Ports().Members.Leave(t.Context(), m.Fence()); err != nil {
+			t.Fatal(err)
+		}
+		m.leave()
+		if err := m.Leave(t.Context()); err != nil || m.lost() != 1 || m.count() != 0 {
+			t.Errorf("Leave again: %v; Lost was called %d times, %d parts; want once and none", err, m.lost(), m.count())
+		}
+	})
+}
+
 // A node that cannot give does not say that it has.
 func TestStopThatFails(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

@@ -81,7 +81,7 @@ func (n *Node) rejoin(ctx context.Context) bool {
 		if err == nil {
 			n.roster.note(st, sent)
 			m, ok := named(st, n.cfg.Node.Name)
-			if ok && m.Term != own && !n.roster.dead(m.Term) {
+			if ok && m.Term != own && !n.roster.dead(&m) {
 				if !told {
 					n.cfg.Logger.Error("another engine has joined the fleet under this node's name: names must differ; this node waits until the other one is gone",
 						"node", m.Node.Name, "term", m.Term)

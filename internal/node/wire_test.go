@@ -24,6 +24,7 @@ type wire struct {
 	beats  int
 	refuse error // of the next beat
 	calls  int
+	deaf   int
 	seen   []fleet.Beat
 }
 
@@ -36,7 +37,7 @@ const (
 	frozen           // calls wait until the process goes on, whatever their time
 )
 
-func newWire(w *world) *wire { return &wire{w: w, moved: make(chan struct{})} }
+func newWire(w *world) *wire { return &wire{w: w, moved: make(chan struct{}), deaf: w.deaf} }
 
 func (l *wire) set(s wireState) {
 	l.mu.Lock()
@@ -156,6 +157,9 @@ func (s wiredSignals) Send(ctx context.Context, sig fleet.Signal) error {
 }
 
 func (s wiredSignals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
+	if s.l.deaf--; s.l.deaf >= 0 {
+		return errCut
+	}
 	return s.s.Receive(ctx, func(sig fleet.Signal) {
 		if !s.l.muted() {
 			fn(sig)

@@ -28,28 +28,40 @@ func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)
 
 func TestIntervals(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		groups []pace.Group
-		want   pace.Forecast
+		name      string
+		perSecond float64
+		groups    []pace.Group
+		want      pace.Forecast
 	}{
-		{"no accounts cost nothing", nil, pace.Forecast{Feasible: true}},
-		{"one account: waits are uniform in the interval",
+		{"no accounts cost nothing", 0, nil, pace.Forecast{Feasible: true}},
+		{"one account: waits are uniform in the interval", 9,
 			[]pace.Group{{Accounts: 1, Rate: 0.1, Interval: 100 * time.Second}},
 			pace.Forecast{Mean: seconds(50), P95: seconds(95), CallsPerMinute: 0.6, LongestInterval: seconds(100), Feasible: true}},
-		{"groups count by their posts, and calls by their accounts",
+		{"groups count by their posts, and calls by their accounts", 9,
 			[]pace.Group{{Accounts: 10, Rate: 0.1, Interval: 10 * time.Second}, {Accounts: 30, Rate: 0.1, Interval: 100 * time.Second}},
 			pace.Forecast{Mean: seconds(38.75), P95: seconds(280.0 / 3), CallsPerMinute: 78, LongestInterval: seconds(100), Feasible: true}},
-		{"accounts that never post cost calls only",
+		{"accounts that never post cost calls only", 9,
 			[]pace.Group{{Accounts: 1, Rate: 1, Interval: 10 * time.Second}, {Accounts: 1, Interval: 20 * time.Second}},
 			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 9, LongestInterval: seconds(20), Feasible: true}},
-		{"no posts, no latency",
+		{"no posts, no latency", 9,
 			[]pace.Group{{Accounts: 2, Rate: math.NaN(), Interval: 10 * time.Second}, {Accounts: 2, Rate: math.Inf(1), Interval: 10 * time.Second}},
 			pace.Forecast{CallsPerMinute: 24, LongestInterval: seconds(10), Feasible: true}},
-		{"left out without accounts or interval",
+		{"left out without accounts or interval", 9,
 			[]pace.Group{{Rate: 1, Interval: time.Hour}, {Accounts: 9, Rate: 1}, {Accounts: 1, Rate: 1, Interval: time.Second}},
 			pace.Forecast{Mean: seconds(0.5), P95: seconds(0.95), CallsPerMinute: 60, LongestInterval: seconds(1), Feasible: true}},
+		{"as many as the calls allow", 1,
+			[]pace.Group{{Accounts: 10, Rate: 0.1, Interval: 10 * time.Second}},
+			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
+		{"more than the calls allow: each poll is late by the same time", 0.5, // 1/4 + 1/4 = 2/8 + 6/24
+			[]pace.Group{{Accounts: 2, Rate: 1, Interval: 2 * time.Second}, {Accounts: 6, Rate: 1, Interval: 18 * time.Second}, {Rate: 9, Interval: 1}, {Accounts: 9, Rate: 9}},
+			pace.Forecast{Mean: seconds((2*8 + 6*24) / 16.0), P95: seconds(24 * (0.95*8 - 2) / 6), CallsPerMinute: 30, LongestInterval: seconds(24), Shortfall: 60 * (1 + 1/3.0 - 0.5)}},
 	} {
-		t.Run(tc.name, func(t *testing.T) { checkForecast(t, pace.Intervals(tc.groups), tc.want) })
+		t.Run(tc.name, func(t *testing.T) {
+			checkForecast(t, pace.IntervalsWithin(tc.groups, tc.perSecond), tc.want)
+			if tc.want.Feasible {
+				checkForecast(t, pace.Intervals(tc.groups), tc.want)
+			}
+		})
 	}
 }
 
@@ -225,17 +237,4 @@ func ExampleBudget() {
 	// Output:
 	// mean 2m30s, 95 % within 4m45s, 20 calls a minute, at most 5m0s between polls
 	// mean 1m7s, 95 % within 4m46s, 20 calls a minute, at most 7m5s between polls
-}
-
-func BenchmarkBudget(b *testing.B) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	groups := make([]pace.Group, 1000)
-	for i := range groups {
-		groups[i] = pace.Group{Accounts: 1 + rng.IntN(2000), Rate: 1e-4 * math.Exp(2*rng.NormFloat64()), Weight: 1 + rng.Float64()}
-	}
-	for b.Loop() {
-		if _, err := pace.Budget(groups, 1000); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -78,7 +78,7 @@ func TestHurry(t *testing.T) {
 			p.Alarm(0, later)
 			p.order.lastTurn = 3 * later
 		}, 2 * later, []int32{0, 1, 2, 3}},
-		{"slot not in use", func(p *Pacer) { p.Hurry(9, soon); p.Alarm(-1, soon) }, soon, nil},
+		{"slot not in use", func(p *Pacer) { p.Hurry(9, soon); p.Alarm(-1, soon); p.Fail(9, soon) }, soon, nil},
 	} {
 		p := rested(t, 4)
 		tc.do(p)
@@ -92,23 +92,44 @@ func TestHurry(t *testing.T) {
 	}
 }
 
+// When an account may be polled, and when one is due: before any is, while one rests, and late.
+func TestNextTimes(t *testing.T) {
+	const never = math.MaxInt64
+	for _, tc := range []struct {
+		name      string
+		do        func(p *Pacer)
+		now       int64
+		next, due int64 // at most; never for none
+	}{
+		{"all within their Min", func(*Pacer) {}, 10 * second, 61 * second, 61 * second},
+		{"one is late", func(*Pacer) {}, 500 * second, 0, 500 * second},
+		{"one is hurried", func(p *Pacer) { p.Hurry(2, 10*second) }, 10 * second, 10 * second, 10 * second},
+		{"one backs off", func(p *Pacer) {
+			p.Next(500 * second)
+			p.Next(500 * second)
+			p.Remove(2)
+			p.Remove(3)
+			p.Fail(0, 700*second)
+		}, 500 * second, 700 * second, 700 * second},
+		{"all are polled", func(p *Pacer) {
+			for range 4 {
+				p.Next(500 * second)
+			}
+		}, 500 * second, never, never},
+	} {
+		p := rested(t, 4)
+		tc.do(p)
+		due, dueOK := p.DueAt(tc.now) // takes up those whose rest is over
+		next, ok := p.NextAt()
+		if ok != (tc.next != never) || dueOK != ok || next > tc.next || due > tc.due || ok && tc.next > tc.now && (next < tc.next-second || due < tc.due-second) {
+			t.Errorf("%s: may be polled at %d, %t, due at %d, %t; want %d and %d", tc.name, next/second, ok, due/second, dueOK, tc.next/second, tc.due/second)
+		}
+	}
+}
+
 func fail(p *Pacer, now, until int64) {
 	slot, _ := p.Next(now)
 	p.Fail(slot, until)
-}
-
-// An early poll that somebody asked for says nothing of the price.
-func TestHurryTeachesNoPrice(t *testing.T) {
-	p := rested(t, 4)
-	before := p.price.ln
-	p.Hurry(2, 10*second)
-	slot, _ := p.Next(10 * second)
-	if _, err := p.Observe(slot, 10*second, []int64{9 * second}); err != nil {
-		t.Fatal(err)
-	}
-	if p.price.ln != before {
-		t.Errorf("price %g, want %g as before", p.price.ln, before)
-	}
 }
 
 // Accounts that are resumed have places within two equal shares of when they were paced

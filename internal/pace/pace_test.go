@@ -99,6 +99,7 @@ func TestNotAllowed(t *testing.T) {
 		{"unknown slot", observed(7), "slot 7 is not in use"},
 		{"history of an unknown slot", history(7, 0), "slot 7 is not in use"},
 		{"history of the future", history(0, 1), "history since 1 is not allowed"},
+		{"update to a negative min", newPacer(t, 1, 1).Update(0, Account{Min: -1}), "Account.Min -1ns is not allowed"},
 		{"update of an unknown slot", newPacer(t, 1, 0).Update(0, Account{}), "slot 0 is not in use"},
 	} {
 		if tc.err == nil || !strings.HasPrefix(tc.err.Error(), "pace: ") || !strings.Contains(tc.err.Error(), tc.want) {
@@ -277,6 +278,9 @@ func TestFailTeachesNothing(t *testing.T) {
 		t.Fatalf("after the back-off slot %d, %v, want %d", again, ok, slot)
 	}
 	p.Observe(slot, 5000*second, nil)
+	p.Hurry(slot, 5001*second) // nor does an early poll that somebody asked for
+	p.Next(5001 * second)
+	p.Observe(slot, 5001*second, []int64{5000 * second})
 	if p.price.ln != price {
 		t.Errorf("price %g after a failure's long gap, want %g as before", p.price.ln, price)
 	}
@@ -300,23 +304,6 @@ func TestDemand(t *testing.T) {
 	}
 	if got := p.Demand(); got != 0 {
 		t.Errorf("no accounts demand %g, want 0", got)
-	}
-}
-
-// A lower Max also moves a poll that is already planned.
-func TestUpdateMax(t *testing.T) {
-	p := newPacer(t, 1, 0)
-	addAll(t, p, 2, Account{Max: time.Hour})
-	p.price.ln += 50 // long intervals
-	for range 2 {
-		slot, _ := p.Next(0)
-		p.Observe(slot, 0, nil)
-	}
-	if err := p.Update(1, Account{Max: 10 * time.Second}); err != nil {
-		t.Fatal(err)
-	}
-	if slot, ok := p.Next(5 * second); !ok || slot != 1 {
-		t.Errorf("next is slot %d, %v, want 1, due after 10 s", slot, ok)
 	}
 }
 

@@ -26,6 +26,7 @@ type world struct {
 	asked  [][]string // usernames, by call
 	hurry  []int32
 	now    time.Time
+	ended  int // calls that were told to have ended
 }
 
 func newWorld(accounts, limit int, perSecond float64) *world {
@@ -36,7 +37,12 @@ func newWorld(accounts, limit int, perSecond float64) *world {
 	w.health = probe.NewHealth(limit)
 	w.sweep = probe.New(probe.Config{Prober: prober{w, limit}, Health: w.health, Accounts: accountsOf{w}, PerSecond: perSecond, Timeout: time.Second,
 		Backoff: func(n int) time.Duration { return time.Duration(n) * time.Second },
-		Logger:  slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now }})
+		Ended: func(began int64, limit fetcher.RateLimit, err error) {
+			if w.ended++; began != w.clock() || limit.Known == w.panics || (err != nil) != (w.err != nil || w.short || w.panics) {
+				panic(fmt.Sprint("told of a call at ", began, limit, err))
+			}
+		},
+		Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now }})
 	return w
 }
 
@@ -63,7 +69,7 @@ func (p prober) Probe(_ context.Context, as []fetcher.Account) (fetcher.Probe, e
 	if p.short {
 		marks = marks[1:]
 	}
-	return fetcher.Probe{Marks: marks}, p.err
+	return fetcher.Probe{Marks: marks, RateLimit: fetcher.RateLimit{Known: true, Remaining: 7}}, p.err
 }
 
 type accountsOf struct{ *world }
@@ -214,6 +220,25 @@ func TestChangesWithoutAPost(t *testing.T) {
 	}
 }
 
+// A poll is not repeated when another one has explained the change, nor for an account that is gone.
+func TestNoRepeat(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"explained": func(w *world) { w.polled(0, time.Second) },
+		"gone":      func(w *world) { w.ready[0] = false },
+	} {
+		w := newWorld(1, 1, 0)
+		w.call()
+		w.marks[0]++
+		w.call()
+		w.polled(0)
+		change(w)
+		w.now = w.now.Add(2 * time.Second)
+		if w.sweep.Repeat(w.clock()); w.taken() != nil {
+			t.Errorf("%s: polled again", name)
+		}
+	}
+}
+
 // Posts that a poll found, and that the last probe should have shown, are missed,
 // until the mark changes after all.
 func TestMisses(t *testing.T) {
@@ -306,13 +331,27 @@ func TestFailures(t *testing.T) {
 	if got := w.call(); !slices.Equal(got, []int32{0}) {
 		t.Errorf("after the failures %v polled, want what changed meanwhile", got)
 	}
-	if s := w.health.Stats(); s.Errors != 4 || s.Calls != 6 {
-		t.Errorf("%+v", s)
+	if s := w.health.Stats(); s.Errors != 4 || s.Calls != 6 || w.ended != 6 {
+		t.Errorf("%+v, %d told to have ended", s, w.ended)
 	}
 	w.err = fmt.Errorf("no such call: %w", fetcher.ErrUnsupported)
 	w.call()
 	if w.sweep.Due(w.clock() + int64(time.Hour)) {
 		t.Error("a platform without probes is probed again")
+	}
+}
+
+// A faster rate brings the next call forward, a slower one counts from then on, and none has no call.
+func TestRateChanges(t *testing.T) {
+	w := newWorld(1, 1, 1)
+	w.call()
+	for _, step := range []struct {
+		rate float64
+		next time.Duration
+	}{{2, 500 * time.Millisecond}, {0.1, 500 * time.Millisecond}, {0, 1e9 * time.Second}, {1, time.Second}} {
+		if w.sweep.SetRate(step.rate, w.clock()); w.sweep.NextAt() != w.clock()+int64(step.next) {
+			t.Errorf("at %g calls a second the next one is in %s, want %s", step.rate, time.Duration(w.sweep.NextAt()-w.clock()), step.next)
+		}
 	}
 }
 

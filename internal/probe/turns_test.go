@@ -18,13 +18,13 @@ func TestTurns(t *testing.T) {
 	if want := 1000 * w.health.Share(); math.Abs(float64(turns)-want) > 2 {
 		t.Errorf("%d of 1,000 calls are probes, want %.0f", turns, want)
 	}
-	if w.sweep.Due(w.clock()) {
+	if w.sweep.SetRate(1, w.clock()); w.sweep.Due(w.clock() + int64(time.Hour)) {
 		t.Error("probes that share calls are due by themselves")
 	}
 	w.err = errors.New("no")
 	w.call()
-	if share := w.health.Share(); share != 0 {
-		t.Errorf("a Prober that fails has a share of %.3f", share)
+	if share, speedup := w.health.Share(), w.health.Speedup(); share != 0 || speedup != 1 {
+		t.Errorf("a Prober that fails has a share of %.3f, for %.3f of the mean", share, speedup)
 	}
 	if w.sweep.Turn(w.clock()) || !w.sweep.Turn(w.clock()+int64(time.Second)) {
 		t.Error("a Prober that failed is not tried again after the wait, or before it")
@@ -40,6 +40,10 @@ func TestTurns(t *testing.T) {
 	own.call()
 	if own.sweep.Due(own.clock()) || !own.sweep.Due(own.clock()+int64(500*time.Millisecond)) {
 		t.Error("two calls a second are not half a second apart")
+	}
+	own.ready[0] = false
+	if own.call(); own.sweep.NextAt() != own.clock()+int64(time.Second) {
+		t.Error("without accounts the next call is not in a second")
 	}
 }
 
