@@ -61,16 +61,15 @@ func sevenBit(name string) bool {
 }
 
 // bare16 returns the encoding of a document in UTF-16 without a byte order mark, or nil.
-// It expects the first character to be "<", "{" or white space.
+// It expects the first two characters to be ASCII.
 func bare16(body []byte) encoding.Encoding {
 	if len(body) < 4 {
 		return nil
 	}
-	first := func(c byte) bool { return strings.IndexByte("<{ \t\r\n", c) >= 0 }
 	switch {
-	case body[0] == 0 && first(body[1]) && body[2] == 0:
+	case body[0] == 0 && body[2] == 0:
 		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
-	case first(body[0]) && body[1] == 0 && body[3] == 0:
+	case body[1] == 0 && body[3] == 0:
 		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 	}
 	return nil

@@ -96,7 +96,6 @@ func TestGrantToOneThatJoins(t *testing.T) {
 			fleetOf(w, n)
 			pass(3 * lease)
 			w.start("joins")
-			begun := time.Now()
 			has := func(share float64) func() bool {
 				return func() bool {
 					rates, _ := w.rates()
@@ -104,9 +103,7 @@ func TestGrantToOneThatJoins(t *testing.T) {
 				}
 			}
 			w.until(lease/2, "a third of its rate is there", has(1./3))
-			some := time.Since(begun)
 			w.until(8*time.Second, "its rate is there", has(0.95))
-			t.Logf("%d nodes, one joins: a third of its rate is there after %v, all after %v", n, some, time.Since(begun))
 		})
 	}
 }
