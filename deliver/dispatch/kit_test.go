@@ -65,7 +65,13 @@ func (b *bench) all() []sent {
 
 func newBench(t *testing.T, answer func(context.Context, *deliver.Delivery) deliver.Result, tune func(*dispatch.Config)) *bench {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(memory.Options{}), answer: answer, underWay: map[string]int{}, most: map[string]int{}}
+	return newBenchOn(t, memory.New(memory.Options{}), answer, tune)
+}
+
+// newBenchOn is a bench on the store of another one.
+func newBenchOn(t *testing.T, store *memory.Store, answer func(context.Context, *deliver.Delivery) deliver.Result, tune func(*dispatch.Config)) *bench {
+	t.Helper()
+	b := &bench{t: t, store: store, answer: answer, underWay: map[string]int{}, most: map[string]int{}}
 	cfg := dispatch.Config{Outbox: b.store.Ports().Outbox, Endpoints: endpoints.NewStore(b.store.Ports().Records, nil), Replays: b.store.Ports().Replays,
 		Senders: map[string]deliver.Sender{"https": b}}
 	if tune != nil {
@@ -130,7 +136,7 @@ func (b *bench) endpoint(id string) {
 }
 
 // commit stores n events of a source and hands them over if wanted.
-func (b *bench) commit(source, prefix string, n int, handOver bool) {
+func (b *bench) commit(source, prefix string, n int, handOver bool) []deliver.Delivery {
 	b.t.Helper()
 	batch := &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second)}
 	for i := range n {
@@ -144,6 +150,7 @@ func (b *bench) commit(source, prefix string, n int, handOver bool) {
 	if handOver {
 		b.d.Enqueue(batch.Deliveries)
 	}
+	return batch.Deliveries
 }
 
 func (b *bench) log() []deliver.LogEntry {
@@ -158,4 +165,31 @@ func (b *bench) log() []deliver.LogEntry {
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
+}
+
+// change changes a stored endpoint as another process does.
+func (b *bench) change(id string, change func(*deliver.Endpoint)) {
+	b.t.Helper()
+	e, err := b.stored().Get(b.t.Context(), "o", id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	change(&e)
+	if err := b.stored().Update(b.t.Context(), e); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// replayOf is a replay of the first events to the endpoint of the same name.
+func replayOf(id string, last uint64) deliver.Replay {
+	now := time.Now()
+	return deliver.Replay{ID: id, Owner: "o", EndpointID: id, SourceID: id, Last: last, State: deliver.ReplayRunning, Due: now, CreatedAt: now, UpdatedAt: now}
+}
+
+// replay starts a replay to endpoint a.
+func (b *bench) replay(last uint64) {
+	b.t.Helper()
+	if err := b.d.StartReplay(b.t.Context(), replayOf("a", last)); err != nil {
+		b.t.Fatal(err)
+	}
 }

@@ -200,6 +200,5 @@ func (l *lane) takesReplays(now time.Time) bool {
 	if l.fresh(now) && l.record.state == recordRefusing {
 		return false
 	}
-	return len(l.queue.replays) < replayLow && len(l.queue.items) <= l.inFlightLimit && l.queue.behind == 0 && !l.queue.full &&
-		!l.pace.hung && !l.breaker.isOpen() && !l.record.state.reading() && l.gate(now) == gateOpen
+	return len(l.queue.replays) < replayLow && len(l.queue.items) <= l.inFlightLimit && l.queue.behind == 0 && l.gate(now) == gateOpen
 }
