@@ -43,10 +43,9 @@ func (a *alarm) clear() {
 func (a *alarm) sleep(now time.Time, wait, limit time.Duration) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.soonest.IsZero() && a.soonest.Sub(now) < wait {
-		wait = max(0, a.soonest.Sub(now))
+	if wait = min(wait, limit); !a.soonest.IsZero() {
+		wait = min(wait, a.soonest.Sub(now))
 	}
-	wait = min(wait, limit)
 	a.asleep = now.Add(wait)
 	return wait
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
-	"github.com/streamwatch/streamwatch/deliver/endpoints"
 )
 
 // tooMany is a 429 with a Retry-After.
@@ -66,13 +65,7 @@ func TestWaitsAreFreeForAnHour(t *testing.T) {
 				b.commit("a", "p", 1, true)
 				pass(10 * time.Minute)
 				b.stop() // another process goes on
-				next := newBench(t, answer, nil)
-				next.store = b.store
-				var err error
-				if next.d, err = dispatch.New(dispatch.Config{Outbox: b.store.Ports().Outbox, Endpoints: endpoints.NewStore(b.store.Ports().Records, nil),
-					Senders: map[string]deliver.Sender{"https": next}}); err != nil {
-					t.Fatal(err)
-				}
+				next := newBenchOn(t, b.store, answer, nil)
 				next.run()
 				pass(4 * time.Hour)
 				next.stop()

@@ -68,13 +68,6 @@ func (s *scheduler) caughtUp(round int64, skipped []string) {
 	s.overflow.caughtUp(round, left)
 }
 
-// holdsAny reports whether there are deliveries in memory.
-func (s *scheduler) holdsAny() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.held) > 0
-}
-
 // expiring returns changes that renew the claims of queued deliveries: claims that end within half
 // a lease get a whole lease from now. It returns at most settleGroup changes.
 func (s *scheduler) expiring(now time.Time) (list []dueChange) {
@@ -96,7 +89,7 @@ func (s *scheduler) renewed(list []dueChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ch := range list {
-		if it, ok := s.held[ch.id]; ok && it.Due.Equal(ch.claimed) {
+		if it, ok := s.held[ch.id]; ok {
 			it.Due = ch.due
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
-	"github.com/streamwatch/streamwatch/deliver/endpoints"
 )
 
 // When Disable or Delete has answered, no attempt begins any more: thousands of times
@@ -100,10 +99,7 @@ func TestOtherProcessesNoticeWithinTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here := newBench(t, nil, nil)
 		here.endpoint("a")
-		there := newBench(t, nil, func(c *dispatch.Config) {
-			c.Outbox, c.Endpoints = here.store.Ports().Outbox, endpoints.NewStore(here.store.Ports().Records, nil)
-		})
-		there.store = here.store
+		there := newBenchOn(t, here.store, nil, nil)
 		there.run()
 		m := here.manager()
 		there.commit("a", "first", 1, true)
@@ -150,13 +146,7 @@ func TestLostClaimIsLeftAlone(t *testing.T) {
 		// The machine sleeps: the claims of 45 s end.
 		slow.cut()
 		pass(50 * time.Second)
-		other := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
-			<-time.After(5 * time.Second)
-			return deliver.Result{OK: true}
-		}, func(c *dispatch.Config) {
-			c.Outbox, c.Endpoints = slow.store.Ports().Outbox, endpoints.NewStore(slow.store.Ports().Records, nil)
-		})
-		other.store = slow.store
+		other := newBenchOn(t, slow.store, takes(5*time.Second), nil)
 		other.run()
 		pass(time.Second)
 		if n := len(other.all()); n != 4 {

@@ -50,20 +50,12 @@ func TestFollow(t *testing.T) {
 					pass(time.Minute)
 				}
 				before := attempts.Load()
-				e, err := b.stored().Get(t.Context(), "o", "a")
-				if err != nil {
+				if row.change != nil {
+					b.change("a", row.change)
+				} else if err := b.stored().Delete(t.Context(), "o", "a"); err != nil {
 					t.Fatal(err)
 				}
-				if row.change == nil {
-					err = b.stored().Delete(t.Context(), "o", "a")
-				} else {
-					row.change(&e)
-					err = b.stored().Update(t.Context(), e)
-				}
-				if err == nil {
-					err = b.d.Follow(t.Context(), "o", "a")
-				}
-				if err != nil {
+				if err := b.d.Follow(t.Context(), "o", "a"); err != nil {
 					t.Fatal(err)
 				}
 				lane := b.d.Remembers("a")
@@ -91,14 +83,7 @@ func TestFollowedRecordIsUsedAtOnce(t *testing.T) {
 		b.run()
 		b.commit("a", "p", 1, true)
 		pass(time.Second)
-		e, err := b.stored().Get(t.Context(), "o", "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Limits.InFlight = 3
-		if err := b.stored().Update(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		b.change("a", func(e *deliver.Endpoint) { e.Limits.InFlight = 3 })
 		b.commit("a", "q", 1, true)
 		pass(time.Second)
 		if err := b.d.Follow(t.Context(), "o", "a"); err != nil {

@@ -34,14 +34,7 @@ func TestIdleLanesAreForgotten(t *testing.T) {
 		for _, id := range append(busy, "new", "newer") {
 			b.endpoint(id)
 		}
-		e, err := b.stored().Get(t.Context(), "o", "limited")
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Limits = deliver.Limits{Rate: 0.01, Burst: 2}
-		if err := b.stored().Update(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		b.change("limited", func(e *deliver.Endpoint) { e.Limits = deliver.Limits{Rate: 0.01, Burst: 2} })
 		b.run()
 		for i := range idle {
 			b.commit(fmt.Sprint("idle", i), "p", 1, true)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,11 +167,7 @@ func TestHealthIsSharedBetweenProcesses(t *testing.T) {
 		one.stop()
 
 		join := func(answer func(context.Context, *deliver.Delivery) deliver.Result) *bench {
-			b := newBench(t, answer, func(c *dispatch.Config) {
-				tune(c)
-				c.Outbox, c.Endpoints = one.store.Ports().Outbox, endpoints.NewStore(one.store.Ports().Records, nil)
-			})
-			b.store = one.store
+			b := newBenchOn(t, one.store, answer, tune)
 			b.run()
 			return b
 		}
@@ -199,6 +196,33 @@ func TestHealthIsSharedBetweenProcesses(t *testing.T) {
 		if got := w.kinds(); got != "failing recovered failing disabled" {
 			t.Errorf("told %q", got)
 		}
+	})
+}
+
+// What two processes see at the same time is told once.
+func TestHealthIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		var up atomic.Bool
+		answer := func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(time.Second)
+			return deliver.Result{OK: up.Load(), StatusCode: 500}
+		}
+		one := newBench(t, answer, func(c *dispatch.Config) { c.Observer = w.observe })
+		two := newBenchOn(t, one.store, answer, func(c *dispatch.Config) { c.Observer = w.observe })
+		one.endpoint("a")
+		one.run()
+		two.run()
+		one.commit("a", "p", 12, true)
+		two.commit("a", "q", 12, true)
+		pass(20 * time.Second)
+		up.Store(true)
+		pass(20 * time.Second)
+		if w.kinds() != "failing recovered" {
+			t.Errorf("told %q", w.kinds())
+		}
+		one.stop()
+		two.stop()
 	})
 }
 
@@ -291,7 +315,7 @@ func TestHealthBesideAnotherChange(t *testing.T) {
 				b.endpoint("a")
 				b.run()
 				b.commit("a", "p", 10, true)
-				pass(100 * time.Millisecond)
+				pass(2 * time.Second) // the change is made again
 				e, err := b.stored().Get(t.Context(), "o", "a")
 				if err != nil || (e.Status == deliver.EndpointDisabled) != (row.kind == deliver.NoticeDisabled) ||
 					e.FailingSince.IsZero() != (row.kind == deliver.NoticeDisabled) || e.Limits.InFlight != 3 || e.Version != row.version || w.kinds() != string(row.kind) {

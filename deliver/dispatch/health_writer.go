@@ -11,10 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-const (
-	keepTimeout = 5 * time.Second // of writing one endpoint
-	writeTries  = 20              // tries to write a change that conflicts with others
-)
+const keepTimeout = 5 * time.Second // of writing one endpoint
 
 // healthWriter writes verdicts into endpoints' records, and then calls the observer. It has its own
 // goroutine, so a slow store delays no attempt.
@@ -115,27 +112,19 @@ func (w *healthWriter) writeAll(last bool) bool {
 // write changes an endpoint's record if the change still applies. It does not apply if another
 // process had a success, or the owner has enabled the endpoint again or changed its URL.
 func (w *healthWriter) write(ctx context.Context, id string, p *change) (deliver.Notice, error) {
-	for tries := 1; ; tries++ {
-		e, err := w.cfg.Endpoints.Get(ctx, p.owner, id)
-		if err != nil {
-			return deliver.Notice{}, err
-		}
-		if !p.apply(&e) {
-			return deliver.Notice{}, nil
-		}
-		if p.Kind == deliver.NoticeDisabled {
-			err = w.cfg.Endpoints.Update(ctx, e)
-		} else {
-			err = w.cfg.Endpoints.SetFailing(ctx, e)
-		}
-		if errors.Is(err, deliver.ErrEndpointConflict) && tries < writeTries {
-			continue
-		}
-		if err != nil {
-			return deliver.Notice{}, err
-		}
-		return deliver.Notice{Kind: p.Kind, Owner: p.owner, Endpoint: id, At: p.at, Reason: p.Reason, Since: p.Since}, nil
+	e, err := w.cfg.Endpoints.Get(ctx, p.owner, id)
+	if err != nil || !p.apply(&e) {
+		return deliver.Notice{}, err
 	}
+	if p.Kind == deliver.NoticeDisabled {
+		err = w.cfg.Endpoints.Update(ctx, e)
+	} else {
+		err = w.cfg.Endpoints.SetFailing(ctx, e)
+	}
+	if err != nil {
+		return deliver.Notice{}, err
+	}
+	return deliver.Notice{Kind: p.Kind, Owner: p.owner, Endpoint: id, At: p.at, Reason: p.Reason, Since: p.Since}, nil
 }
 
 // apply makes the change in a record, and reports whether the record must be written.

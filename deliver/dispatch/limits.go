@@ -11,9 +11,6 @@ import (
 // limitsOf returns how many attempts may be under way, and the limiter for their rate. The defaults
 // are inFlight and nil, for no limiter.
 func limitsOf(l deliver.Limits, inFlight int) (int, *rate.Limiter) {
-	if l.Validate() != nil { // stored by hand, or by another version
-		l = deliver.Limits{}
-	}
 	if l.InFlight > 0 {
 		inFlight = l.InFlight
 	}

@@ -124,12 +124,7 @@ func TestChangedLimitsApplyToAReplay(t *testing.T) {
 		if _, err := m.Update(t.Context(), "o", "a", endpoints.Update{Limits: &deliver.Limits{Rate: 0.01}}); err != nil {
 			t.Fatal(err)
 		}
-		now := time.Now()
-		err := b.d.StartReplay(t.Context(), deliver.Replay{ID: "r", Owner: "o", EndpointID: "a", SourceID: "a", Last: 3,
-			State: deliver.ReplayRunning, Due: now, CreatedAt: now, UpdatedAt: now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b.replay(3)
 		pass(8 * time.Second)
 		if n := len(b.all()); n != 1 {
 			t.Fatalf("%d attempts with the rate, want 1", n)

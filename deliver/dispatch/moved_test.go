@@ -79,14 +79,7 @@ func TestWaitOfTheOldReceiverUsesUpNoRetry(t *testing.T) {
 		b.run()
 		b.commit("a", "p", 1, true)
 		pass(time.Second)
-		e, err := b.stored().Get(t.Context(), "o", "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.URL = "https://b.example.com/"
-		if err := b.stored().Update(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		b.change("a", func(e *deliver.Endpoint) { e.URL = "https://b.example.com/" })
 		if err := b.d.Follow(t.Context(), "o", "a"); err != nil {
 			t.Fatal(err)
 		}

@@ -134,8 +134,8 @@ func (s *scheduler) release(group []outcome) {
 	defer s.mu.Unlock()
 	for _, o := range group {
 		delete(s.held, o.item.ID)
-		if s.recorded != nil && o.settlement.Attempt != nil {
-			s.recorded[o.item.ID] = o.settlement.Attempt.N
+		if s.recorded != nil {
+			s.recorded[o.item.ID] = true
 		}
 		if o.settlement.State == deliver.StateRetrying {
 			s.alarm.wakeAt(o.settlement.Due)

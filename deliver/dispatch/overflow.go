@@ -38,19 +38,17 @@ func (o *overflow) add(it *item, now time.Time) {
 	if l.gated == gateParked && l.record.endpoint.PausedSince.IsZero() {
 		c.due = now.Add(max(0, time.Until(l.until)))
 	}
-	o.follow(l, o.round)
+	l.queue.behind = o.round
+	o.behind[l] = struct{}{}
+	o.giveBack(c, now)
+}
+
+// giveBack has the reader give a claim back, unless it has maxHeld to give back already.
+func (o *overflow) giveBack(c dueChange, now time.Time) {
 	if len(o.spilled) < maxHeld {
 		o.spilled = append(o.spilled, c)
 		o.alarm.wakeAt(now)
-		return
 	}
-	o.alarm.wakeAt(it.Due)
-}
-
-// follow makes a lane send its deliveries in the outbox before new ones.
-func (o *overflow) follow(l *lane, round int64) {
-	l.queue.behind = round
-	o.behind[l] = struct{}{}
 }
 
 // forget removes a lane.

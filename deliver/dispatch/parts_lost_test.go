@@ -76,9 +76,7 @@ func TestReplaysMoveWithTheirParts(t *testing.T) {
 		p := s.endpoint("p", deliver.Limits{InFlight: 1})
 		b.set(p)
 		s.run()
-		now := time.Now()
-		r := deliver.Replay{ID: "r", Owner: "o", EndpointID: "p", SourceID: "p", Last: 200, State: deliver.ReplayRunning, Due: now, CreatedAt: now, UpdatedAt: now}
-		if err := a.d.StartReplay(t.Context(), r); err != nil {
+		if err := a.d.StartReplay(t.Context(), replayOf("p", 200)); err != nil {
 			t.Fatal(err)
 		}
 		if got := a.hears(); !slices.Equal(got, slices.Collect(p.All())) {

@@ -105,7 +105,7 @@ func TestAloneAsksForAll(t *testing.T) {
 			t.Errorf("%d of 6 sent", len(b.all()))
 		}
 		looks, _ := spy.count()
-		if looks > 10 {
+		if looks > 12 {
 			t.Errorf("%d looks in a minute", looks)
 		}
 		for _, parts := range spy.parts {

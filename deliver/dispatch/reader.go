@@ -4,15 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
 const (
 	claimLimit  = 512             // deliveries claimed in one call
-	blockedWait = time.Second     // between looks while a lane takes nothing
+	blockedWait = time.Second     // between looks while a lane takes nothing, or the outbox cannot be read
 	sharedWait  = time.Second     // between looks while other dispatchers share the outbox
 	idleWait    = time.Hour       // ended by a bell
 	readTimeout = 5 * time.Second // of one read of the outbox, an endpoint or the replays
@@ -31,23 +29,15 @@ type reader struct {
 // run claims and queues deliveries when they are due, and sleeps in between. It ends when
 // the dispatcher stops and no delivery is due, or when ctx ends.
 func (r *reader) run(ctx context.Context) {
-	pause := backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
 	stop := r.stop
 	timer := time.NewTimer(idleWait)
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		wait, due, err := r.look(ctx)
-		switch {
-		case err == nil:
-			pause.Reset()
-		case ctx.Err() != nil:
-			return
-		default:
+		if err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Error("cannot read the outbox", "error", err)
-			wait = pause.NextBackOff()
 		}
-		if stop == nil && (err != nil || !due) {
+		if stop == nil && !due {
 			return
 		}
 		timer.Reset(r.alarm.sleep(r.cfg.Now(), wait, r.longestSleep()))
@@ -63,15 +53,13 @@ func (r *reader) run(ctx context.Context) {
 }
 
 // longestSleep returns the longest sleep between two reads. It is bounded because the bell does not
-// ring for a commit of another process, or a commit whose answer was lost.
+// ring for a commit of another process, or a commit whose answer was lost, and claims are to be
+// renewed in time.
 func (r *reader) longestSleep() time.Duration {
 	if r.sched.shares() {
 		return min(sharedWait, r.cfg.Lease/8)
 	}
-	if r.sched.holdsAny() {
-		return r.cfg.Lease / 8 // to renew claims in time
-	}
-	return r.cfg.Lease
+	return r.cfg.Lease / 8
 }
 
 // look claims due deliveries and returns how long to sleep. due reports whether a soft stop must
@@ -83,17 +71,17 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	r.alarm.clear()
 	round := r.sched.beginRound()
 	if _, err := changeDue(ctx, r.cfg, round.spilled, now); err != nil {
-		return 0, false, err // the claims expire
+		return blockedWait, false, err // the claims expire
 	}
 	if err := r.renew(ctx, now); err != nil {
-		return 0, false, err
+		return blockedWait, false, err
 	}
 	if round.parts != nil && *round.parts == (fleet.Set{}) {
 		return idleWait, false, nil
 	}
 	next, ok, err := r.cfg.Outbox.NextDue(ctx, round.parts)
 	if err != nil {
-		return 0, false, err
+		return blockedWait, false, err
 	}
 	if !ok || next.After(now) {
 		r.sched.caughtUp(round.n, nil)
@@ -109,7 +97,7 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	r.sched.beginClaim()
 	claimed, err := r.cfg.Outbox.Claim(ctx, deliver.ClaimRequest{Now: now, Lease: r.cfg.Lease, Limit: may.limit, Skip: may.skip, Parts: round.parts})
 	if err != nil {
-		return 0, false, err
+		return blockedWait, false, err
 	}
 	r.sched.enqueueClaimed(claimed)
 	if len(claimed) < may.limit {

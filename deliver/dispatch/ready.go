@@ -1,7 +1,5 @@
 package dispatch
 
-import "slices"
-
 // class is the rank of a lane that wants a worker. Some workers are reserved for the lower classes,
 // so that receivers that hang or are slow do not delay others. See mayUse.
 type class uint8
@@ -16,75 +14,66 @@ const (
 
 // turn is a lane's place in one of the rings.
 type turn struct {
-	class class
-	n     uint64 // 0 when it has none
+	lane       *lane
+	class      class
+	n          uint64 // 0 when it has none
+	prev, next *turn
 }
 
 // readyQueue holds the lanes that want a worker, in a ring for each class. A lane goes to
 // the end after each job. The scheduler's mutex guards it.
 type readyQueue struct {
-	rings [classes][]place
-	live  [classes]int // places in use
+	rings [classes]turn // the end of each, before the first lane and after the last
 	last  uint64
 	busy  [classes]int // workers, by the class of the lane when they began
 }
 
-type place struct {
-	lane *lane
-	n    uint64 // the place is not used any more if the lane's turn has another n
+// init makes the rings empty.
+func (q *readyQueue) init() {
+	for c := range classes {
+		end := &q.rings[c]
+		end.prev, end.next = end, end
+	}
 }
 
 // offer puts a lane that wants a worker at the end of the ring of its class.
 func (q *readyQueue) offer(l *lane) {
-	if !l.wantsWorker() {
-		q.leave(l)
-		return
-	}
 	c := l.class()
-	if l.turn.n != 0 && l.turn.class == c {
+	if wants := l.wantsWorker(); wants && l.turn.n != 0 && l.turn.class == c {
 		return
-	}
-	q.leave(l)
-	if len(q.rings[c]) > 2*q.live[c]+64 {
-		q.rings[c] = slices.DeleteFunc(q.rings[c], func(p place) bool { return p.lane.turn.n != p.n })
+	} else if q.leave(l); !wants {
+		return
 	}
 	q.last++
-	q.live[c]++
-	l.turn = turn{c, q.last}
-	q.rings[c] = append(q.rings[c], place{l, q.last})
+	end := &q.rings[c]
+	l.turn = turn{l, c, q.last, end.prev, end}
+	end.prev.next, end.prev = &l.turn, &l.turn
 }
 
 // leave gives up a lane's place.
 func (q *readyQueue) leave(l *lane) {
-	if l.turn.n != 0 {
-		q.live[l.turn.class]--
-		l.turn.n = 0
+	if t := &l.turn; t.n != 0 {
+		t.prev.next, t.next.prev = t.next, t.prev
+		*t = turn{}
 	}
 }
 
 // next removes and returns the next lane that may use a free worker, nil if there is none.
-func (q *readyQueue) next(workers int) *lane {
+func (q *readyQueue) next(workers int) (next *lane) {
 	free := workers
 	for _, n := range q.busy {
 		free -= n
 	}
-	var from class = classes
 	for c := range classes {
-		q.clean(c)
-		if len(q.rings[c]) == 0 || !q.mayUse(c, free, workers) {
-			continue
-		}
-		if from == classes || q.rings[c][0].n < q.rings[from][0].n {
-			from = c
+		l := q.rings[c].next.lane
+		if l != nil && q.mayUse(c, free, workers) && (next == nil || l.turn.n < next.turn.n) {
+			next = l
 		}
 	}
-	if from == classes {
-		return nil
+	if next != nil {
+		q.leave(next)
 	}
-	l := q.rings[from][0].lane
-	q.drop(from)
-	q.leave(l)
-	return l
+	return next
 }
 
 // mayUse reports whether a lane of class c may take a worker. A slow lane may take one if more than
@@ -100,16 +89,4 @@ func (q *readyQueue) mayUse(c class, free, workers int) bool {
 		return free > workers/2 || free > 0 && q.busy[classSlow] < max(1, workers/16)
 	}
 	return free > 0
-}
-
-// clean drops unused places from the front of a ring.
-func (q *readyQueue) clean(c class) {
-	for len(q.rings[c]) > 0 && q.rings[c][0].lane.turn.n != q.rings[c][0].n {
-		q.drop(c)
-	}
-}
-
-func (q *readyQueue) drop(c class) {
-	q.rings[c][0].lane = nil
-	q.rings[c] = q.rings[c][1:]
 }

@@ -103,8 +103,9 @@ func (s *scheduler) readAgain(l *lane) {
 	}
 	if l.record.failures > 0 || l.forRate { // it waits for a record that can be read, or for its rate
 		l.gated = gateOpen
-		s.resume(l)
 	}
+	s.offer(l)
+	s.pump()
 }
 
 // resetEndpoint forgets the failures of an endpoint.
@@ -114,7 +115,6 @@ func (s *scheduler) resetEndpoint(endpointID string) {
 	if l, ok := s.lanes[endpointID]; ok {
 		l.reset()
 		s.readAgain(l)
-		s.resume(l)
 	}
 }
 

@@ -65,9 +65,8 @@ func TestWaitingDeliveriesKeepTheirClaims(t *testing.T) {
 			b.run()
 			if !replay {
 				b.commit("a", "x", 12, true)
-			} else if err := b.d.StartReplay(t.Context(), deliver.Replay{ID: "r", Owner: "o", EndpointID: "a", SourceID: "a", Last: 12,
-				State: deliver.ReplayRunning, Due: time.Now(), CreatedAt: time.Now(), UpdatedAt: time.Now()}); err != nil {
-				t.Fatal(err)
+			} else {
+				b.replay(12)
 			}
 			pass(2 * time.Minute)
 			if sent := len(b.all()); sent != 12 || n.Load() != 0 {

@@ -80,10 +80,10 @@ func (r *replayer) waitsFor(endpointID string) string {
 func (r *replayer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for bell := r.bell; ; {
 		select {
 		case <-timer.C:
-		case <-r.bell:
+		case <-bell:
 		case <-r.stop:
 			return
 		case <-ctx.Done():
@@ -91,16 +91,8 @@ func (r *replayer) run(ctx context.Context) {
 		}
 		began := time.Now()
 		wait := replayIdle
-		if r.round(ctx) {
-			wait = min(max(replayShare*time.Since(began), time.Millisecond), wait)
-			rest := time.NewTimer(wait)
-			select {
-			case <-rest.C:
-			case <-r.stop:
-			case <-ctx.Done():
-			}
-			rest.Stop()
-			wait = 0
+		if bell = r.bell; r.round(ctx) {
+			wait, bell = min(max(replayShare*time.Since(began), time.Millisecond), wait), nil
 		} else if r.idle() {
 			wait = r.cfg.Lease / 2 // until other processes' replays may be due
 		}
@@ -155,7 +147,7 @@ func (r *replayer) look(ctx context.Context) {
 	r.mu.Lock()
 	now, every := time.Now(), r.cfg.Lease/2
 	if r.asked {
-		every = min(every, replayIdle)
+		every = replayIdle
 	}
 	if now.Sub(r.looked) < every {
 		r.mu.Unlock()
@@ -177,9 +169,7 @@ func (r *replayer) look(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rp := range found {
-		if r.running[rp.EndpointID].ID != rp.ID && r.sched.has(rp.EndpointID) {
-			r.running[rp.EndpointID] = rp
-		}
+		r.running[rp.EndpointID] = rp
 	}
 }
 

@@ -22,18 +22,20 @@ type scheduler struct {
 	ready    readyQueue
 	overflow overflow
 	held     map[string]*item
-	recorded map[string]int // by delivery, the last attempt recorded during a Claim; nil if none is under way
-	start    func(*job)     // starts a worker with a job; nil before Run
-	spare    *job           // for startWorkers
-	closing  bool           // no delivery is queued any more
-	closed   bool           // no attempt begins any more
-	counts   Stats          // the counters
-	share    share          // the parts of this dispatcher
+	recorded map[string]bool // deliveries with an outcome recorded during a Claim; nil if none is under way
+	start    func(*job)      // starts a worker with a job; nil before Run
+	spare    *job            // for startWorkers
+	closing  bool            // no delivery is queued any more
+	closed   bool            // no attempt begins any more
+	counts   Stats           // the counters
+	share    share           // the parts of this dispatcher
 }
 
 func newScheduler(cfg *Config, a *alarm, h *healthWriter) *scheduler {
-	return &scheduler{cfg: cfg, alarm: a, health: h, lanes: map[string]*lane{}, sweepAt: maxLanes,
+	s := &scheduler{cfg: cfg, alarm: a, health: h, lanes: map[string]*lane{}, sweepAt: maxLanes,
 		overflow: newOverflow(a), writing: make(chan struct{}, 1), held: map[string]*item{}}
+	s.ready.init()
+	return s
 }
 
 // open sets the function that starts workers. It reports whether this is the first call.
@@ -53,11 +55,6 @@ func (s *scheduler) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closing = true
-	for _, l := range s.lanes {
-		if l.timer != nil {
-			l.timer.Stop()
-		}
-	}
 }
 
 // cut ends the starting of attempts.
@@ -92,23 +89,23 @@ func (s *scheduler) enqueue(ds []deliver.Delivery) (elsewhere fleet.Set) {
 	return elsewhere
 }
 
-// beginClaim makes the scheduler note the attempts that are recorded during a Claim. The Claim may
-// return their deliveries without these attempts.
+// beginClaim makes the scheduler note the outcomes that are recorded during a Claim. The Claim may
+// return their deliveries as they were before.
 func (s *scheduler) beginClaim() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.recorded = map[string]int{}
+	s.recorded = map[string]bool{}
 }
 
 // enqueueClaimed ends a Claim and queues the claimed deliveries. It leaves out those with an
-// attempt that was recorded during the Claim, since the outbox has another Due for them.
+// outcome that was recorded during the Claim, since the outbox has another Due for them.
 func (s *scheduler) enqueueClaimed(ds []deliver.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range ds {
 		if _, theirs := s.share.theirs(ds[i].EndpointID); theirs {
 			s.overflow.leave(&ds[i], s.cfg.Now())
-		} else if ds[i].Attempts >= s.recorded[ds[i].ID] {
+		} else if !s.recorded[ds[i].ID] {
 			s.push(&ds[i], true)
 		}
 	}
@@ -125,8 +122,10 @@ func (s *scheduler) enqueueReplayed(ds []deliver.Delivery) {
 	for i := range ds {
 		if _, theirs := s.share.theirs(ds[i].EndpointID); theirs {
 			s.overflow.leave(&ds[i], s.cfg.Now())
-		} else {
-			s.pushReplayed(&ds[i])
+		} else if s.held[ds[i].ID] == nil {
+			it := &item{Delivery: ds[i], lane: s.lane(&ds[i]), replayed: true}
+			it.lane.queue.replays = append(it.lane.queue.replays, it)
+			s.hold(it)
 		}
 	}
 	s.pump()
@@ -141,40 +140,21 @@ func (s *scheduler) push(dv *deliver.Delivery, claimed bool) {
 	l := s.lane(dv)
 	it := &item{Delivery: *dv, lane: l}
 	room := l.capacity(s.cfg.LaneQueue, len(s.held))
-	if len(l.queue.items) >= room {
-		s.overflow.setFull(l) // or the reader would claim the delivery again immediately
-	}
 	if s.closing || s.closed || l.parked() || len(l.queue.items) >= room || len(s.held) >= maxHeld || l.queue.behind > 0 && !claimed {
 		s.counts.Overflow++
 		s.overflow.add(it, s.cfg.Now())
-		return
+	} else {
+		l.queue.items = append(l.queue.items, it)
+		s.hold(it)
 	}
-	l.queue.items = append(l.queue.items, it)
 	if len(l.queue.items) >= room {
-		s.overflow.setFull(l)
+		s.overflow.setFull(l) // or the reader would claim the next one, for which there is no room
 	}
-	s.hold(it)
 }
 
-func (s *scheduler) pushReplayed(dv *deliver.Delivery) {
-	if _, ok := s.held[dv.ID]; ok {
-		return
-	}
-	l := s.lane(dv)
-	it := &item{Delivery: *dv, lane: l, replayed: true}
-	if s.closing || s.closed || l.parked() || len(s.held) >= maxHeld {
-		s.overflow.add(it, s.cfg.Now())
-		return
-	}
-	l.queue.replays = append(l.queue.replays, it)
-	s.hold(it)
-}
-
-// hold keeps an item that was queued, sets the alarm that renews its claim, and offers its
-// lane to the workers.
+// hold keeps an item that was queued, and offers its lane to the workers.
 func (s *scheduler) hold(it *item) {
 	s.held[it.ID] = it
-	s.alarm.wakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // to renew the claim while the item waits
 	s.offer(it.lane)
 }
 
@@ -213,9 +193,6 @@ func (s *scheduler) clear(l *lane) []*item {
 	}
 	s.overflow.forget(l)
 	s.ready.leave(l)
-	if l.timer != nil {
-		l.timer.Stop()
-	}
 	if l.handler {
 		l.queue.behind = 0
 	} else {
@@ -257,9 +234,6 @@ func (s *scheduler) offer(l *lane) {
 
 // offerAfter offers the lane again after a while.
 func (s *scheduler) offerAfter(l *lane, wait time.Duration) {
-	if s.closing || s.closed {
-		return
-	}
 	if l.timer != nil {
 		l.timer.Reset(wait)
 		return
@@ -267,10 +241,8 @@ func (s *scheduler) offerAfter(l *lane, wait time.Duration) {
 	l.timer = time.AfterFunc(wait, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if !s.closing && !s.closed && s.lanes[l.id] == l {
-			s.offer(l)
-			s.pump()
-		}
+		s.offer(l)
+		s.pump()
 	})
 }
 

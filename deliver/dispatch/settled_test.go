@@ -68,30 +68,45 @@ func TestRenewalGoesOn(t *testing.T) {
 	})
 }
 
-// failing are replays whose Running calls fail, when that is set, and clears it.
+// failing are replays whose next Running or Step fails, when that is set, and clears it.
 type failing struct {
 	deliver.Replays
-	fail atomic.Pointer[func(context.Context) error]
+	running, step atomic.Pointer[func(context.Context) error]
 }
 
 func (f *failing) Running(ctx context.Context, due time.Time, limit int) ([]deliver.Replay, error) {
-	if fail := f.fail.Swap(nil); fail != nil {
+	if fail := f.running.Swap(nil); fail != nil {
 		return nil, (*fail)(ctx)
 	}
 	return f.Replays.Running(ctx, due, limit)
 }
 
+func (f *failing) Step(ctx context.Context, s deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
+	if fail := f.step.Swap(nil); fail != nil {
+		return deliver.Replay{}, nil, (*fail)(ctx)
+	}
+	return f.Replays.Step(ctx, s)
+}
+
 // A replay begins within seconds, also when the store fails once in finding it; that is
 // logged.
 func TestReplayBeginsAfterAFailedRead(t *testing.T) {
-	for name, fail := range map[string]func(context.Context) error{
-		"an error": func(context.Context) error { return errors.New("store is down") },
-		"no answer": func(ctx context.Context) error {
-			<-ctx.Done()
-			return context.Cause(ctx)
-		},
+	down := func(context.Context) error { return errors.New("store is down") }
+	silent := func(ctx context.Context) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	for _, row := range []struct {
+		name          string
+		running, step func(context.Context) error
+		log, waits    string
+	}{
+		{"an error", down, nil, "cannot read replays", ""},
+		{"no answer", silent, nil, "cannot read replays", ""},
+		{"a step that fails", nil, down, "cannot make a step of a replay", "the store does not answer"},
+		{"a step without an answer", nil, silent, "cannot make a step of a replay", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var replays *failing
 				var log bytes.Buffer
@@ -103,18 +118,22 @@ func TestReplayBeginsAfterAFailedRead(t *testing.T) {
 				b.endpoint("a")
 				b.run()
 				pass(time.Minute)
-				replays.fail.Store(&fail)
-				now := time.Now()
-				r := deliver.Replay{ID: "r", Owner: "o", EndpointID: "a", SourceID: "a", Last: 1, State: deliver.ReplayRunning, Due: now, CreatedAt: now, UpdatedAt: now}
-				if err := b.d.StartReplay(t.Context(), r); err != nil {
-					t.Fatal(err)
+				if row.running != nil {
+					replays.running.Store(&row.running)
+				} else {
+					replays.step.Store(&row.step)
+				}
+				b.replay(1)
+				synctest.Wait()
+				if r, err := b.d.Replay(t.Context(), "o", "a"); r.Waits != row.waits || err != nil {
+					t.Errorf("it waits for %q, %v; want %q", r.Waits, err, row.waits)
 				}
 				pass(8 * time.Second)
-				if n := len(b.all()); n != 1 {
-					t.Errorf("%d attempts 8 s after StartReplay, want 1", n)
+				if r, err := b.d.Replay(t.Context(), "o", "a"); r.State != deliver.ReplayDone || r.Waits != "" || err != nil || len(b.all()) != 1 {
+					t.Errorf("%+v, %v after %d attempts 8 s after StartReplay, want it done with 1", r, err, len(b.all()))
 				}
-				if !strings.Contains(log.String(), "cannot read replays") {
-					t.Errorf("the log does not tell of the failure: %s", &log)
+				if strings.Count(log.String(), row.log) != 1 {
+					t.Errorf("the log does not tell once of the failure: %s", &log)
 				}
 				b.stop()
 			})

@@ -49,9 +49,6 @@ func (s *settler) put(o outcome) { s.queue.Put(o) }
 func (s *settler) run(ctx context.Context) {
 	for group := s.queue.Wait(s.stop, settleGroup); len(group) > 0; group = s.queue.Wait(s.stop, settleGroup) {
 		s.write(ctx, group)
-		if len(group) == settleGroup {
-			continue
-		}
 		timer := time.NewTimer(settlePause)
 		select {
 		case <-timer.C:

@@ -42,10 +42,7 @@ func (it *item) givenBack(now time.Time) dueChange {
 
 // leave gives a claimed delivery for a part of another dispatcher back to the outbox, due now.
 func (o *overflow) leave(dv *deliver.Delivery, now time.Time) {
-	if len(o.spilled) < maxHeld {
-		o.spilled = append(o.spilled, dueChange{dv.ID, dv.Due, dueOf(dv, now)})
-		o.alarm.wakeAt(now)
-	}
+	o.giveBack(dueChange{dv.ID, dv.Due, dueOf(dv, now)}, now)
 }
 
 // dueOf returns when a delivery was due first, at most now.

@@ -88,6 +88,18 @@ func TestStatsTimeDeliveries(t *testing.T) {
 			handover: exactly(1, 45*s), send: exactly(1, s), total: exactly(1, 46*s),
 		},
 		{
+			name: "a replay, which was committed a minute before", answer: answers(1),
+			do: func(b *bench) {
+				b.commit("b", "p", 2, false) // before there is an endpoint
+				b.endpoint("b")
+				pass(time.Minute)
+				if err := b.d.StartReplay(b.t.Context(), replayOf("b", 2)); err != nil {
+					b.t.Fatal(err)
+				}
+			},
+			handover: exactly(0, 0), send: exactly(2, s), total: exactly(0, 0),
+		},
+		{
 			name: "the platform gave no time", answer: answers(1),
 			do:       func(b *bench) { b.commitPublished("a", -1) },
 			handover: exactly(1, 0), send: exactly(1, s), total: exactly(0, 0),

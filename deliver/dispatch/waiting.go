@@ -29,12 +29,6 @@ func (s *scheduler) pause(l *lane, wait time.Duration) {
 	s.alarm.wakeAt(s.cfg.Now().Add(wait))
 }
 
-// resume offers a lane whose wait was ended.
-func (s *scheduler) resume(l *lane) {
-	s.offer(l)
-	s.pump()
-}
-
 // trim cuts the lane's queue to n deliveries. It leaves the rest, and all deliveries of replays, to
 // the outbox.
 func (s *scheduler) trim(l *lane, n int) {
@@ -53,9 +47,7 @@ func (s *scheduler) trim(l *lane, n int) {
 	}
 	clear(q.items[n:])
 	q.items = q.items[:n]
-	if n > 0 {
-		s.overflow.setFull(l)
-	}
+	s.overflow.setFull(l)
 	s.offer(l)
 }
 
@@ -68,9 +60,6 @@ func (s *scheduler) halfEmpty(l *lane) bool {
 func (s *scheduler) takesReplays(endpointID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, theirs := s.share.theirs(endpointID); theirs || s.closing || s.closed || len(s.held) > maxHeld/2 {
-		return false
-	}
 	l, ok := s.lanes[endpointID]
-	return !ok || l.takesReplays(time.Now())
+	return len(s.held) <= maxHeld/2 && (!ok || l.takesReplays(time.Now()))
 }

@@ -209,25 +209,27 @@ func TestSoftStopDoesNotWaitForALane(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		limits deliver.Limits
-		ok     bool
-	}{{"open breaker", deliver.Limits{}, false}, {"low rate", deliver.Limits{Rate: 0.1}, true}} {
+		answer deliver.Result
+	}{
+		{"open breaker", deliver.Limits{}, deliver.Result{Error: "x"}},
+		{"low rate", deliver.Limits{Rate: 0.1}, deliver.Result{OK: true}},
+		{"short wait", deliver.Limits{}, tooMany(9 * time.Second)},
+		{"timeouts", deliver.Limits{InFlight: 1}, deliver.Result{Error: deliver.TimeoutError}},
+	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
-					return deliver.Result{OK: row.ok, Error: "x"}
-				}, nil)
+					<-time.After(100 * time.Millisecond)
+					return row.answer
+				}, func(c *dispatch.Config) { c.LaneQueue = 5 })
 				b.endpoint("a")
-				e, _ := b.stored().Get(t.Context(), "o", "a")
-				e.Limits = row.limits
-				if err := b.stored().Update(t.Context(), e); err != nil {
-					t.Fatal(err)
-				}
+				b.change("a", func(e *deliver.Endpoint) { e.Limits = row.limits })
 				b.run()
 				b.commit("a", "p", 100, true)
-				pass(time.Second)
+				pass(450 * time.Millisecond)
 				began := time.Now()
 				b.stop()
-				if took := time.Since(began); took > time.Second {
+				if took := time.Since(began); took > 2*time.Second {
 					t.Errorf("a soft stop took %s", took)
 				}
 			})
