@@ -7,39 +7,11 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch"
 )
 
 // tooMany is a 429 with a Retry-After.
 func tooMany(wait time.Duration) deliver.Result {
 	return deliver.Result{StatusCode: 429, Error: "status 429", RetryAfter: wait}
-}
-
-// A receiver that answers every other request with 429 and Retry-After loses
-// nothing, and each delivery is attempted twice at most.
-func TestAlternatingReceiverLosesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
-			if n++; n%2 == 1 {
-				return tooMany(30 * time.Second)
-			}
-			return deliver.Result{OK: true, StatusCode: 200}
-		}, func(c *dispatch.Config) { c.LaneInFlight = 1 })
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 100, true)
-		pass(2 * time.Hour)
-		b.stop()
-		for _, e := range b.log() {
-			if e.State != deliver.StateDelivered {
-				t.Errorf("%s is %s after %d attempts", e.Event.TweetID, e.State, e.Attempts)
-			}
-		}
-		if st := b.d.Stats(); st.Opened != 0 || st.Failed != 0 || len(b.all()) != 200 {
-			t.Errorf("%d attempts, %d failed, the breaker opened %d times; want 200, 0, 0", len(b.all()), st.Failed, st.Opened)
-		}
-	})
 }
 
 // Waits are free for an hour in all; then the schedule begins. They are in the

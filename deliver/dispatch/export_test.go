@@ -4,9 +4,6 @@ import (
 	"fmt"
 )
 
-// RetryDelay is the wait after a failed attempt.
-var RetryDelay = retryDelay
-
 // SweepNext has the next new lane forget those that are idle, and gives the number
 // of lanes at which it would have been done.
 func (d *Dispatcher) SweepNext() (was int) {

@@ -226,41 +226,55 @@ func TestHealthIsToldOnce(t *testing.T) {
 	})
 }
 
-// The store refuses the change for a while: it is made later.
+// A change that the store refuses for a while is made later, unless the owner has enabled the
+// endpoint since.
 func TestHealthIsToldWhenTheStoreTakesIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var w watcher
-		var mu sync.Mutex
-		down := true
-		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
-			return deliver.Result{StatusCode: 410, Error: "status 410", Permanent: true}
-		}, func(c *dispatch.Config) {
-			c.Observer = w.observe
-			c.Endpoints = before{c.Endpoints, func() error {
-				mu.Lock()
-				defer mu.Unlock()
-				if down {
-					return errors.New("store is down")
+	for _, row := range []struct {
+		name   string
+		enable bool
+		status deliver.EndpointStatus
+		told   string
+	}{
+		{"left alone", false, deliver.EndpointDisabled, "disabled"},
+		{"enabled while active", true, deliver.EndpointActive, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var w watcher
+				var down atomic.Bool
+				down.Store(true)
+				b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+					return deliver.Result{StatusCode: 410, Error: "status 410", Permanent: true}
+				}, func(c *dispatch.Config) {
+					c.Observer = w.observe
+					c.Endpoints = before{c.Endpoints, func() error {
+						if down.Load() {
+							return errors.New("store is down")
+						}
+						return nil
+					}}
+				})
+				b.endpoint("a")
+				b.run()
+				b.commit("a", "p", 3, true)
+				pass(10 * time.Minute)
+				if got := w.kinds(); got != "" {
+					t.Errorf("told %q although the store does not know", got)
 				}
-				return nil
-			}}
+				if row.enable {
+					if _, err := b.manager().Enable(t.Context(), "o", "a"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				down.Store(false)
+				pass(2 * time.Minute)
+				if e, err := b.stored().Get(t.Context(), "o", "a"); err != nil || e.Status != row.status || w.kinds() != row.told {
+					t.Errorf("the endpoint is %s, %v; told %q", e.Status, err, w.kinds())
+				}
+				b.stop()
+			})
 		})
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 3, true)
-		pass(10 * time.Minute)
-		if got := w.kinds(); got != "" {
-			t.Errorf("told %q although the store does not know", got)
-		}
-		mu.Lock()
-		down = false
-		mu.Unlock()
-		pass(2 * time.Minute)
-		if got := w.kinds(); got != "disabled" {
-			t.Errorf("told %q, want disabled", got)
-		}
-		b.stop()
-	})
+	}
 }
 
 // before calls do before each change of an endpoint, and returns its error.

@@ -19,6 +19,12 @@ func TestLaneStatus(t *testing.T) {
 	always := func(r deliver.Result) func(context.Context, *deliver.Delivery) deliver.Result {
 		return func(context.Context, *deliver.Delivery) deliver.Result { return r }
 	}
+	slowly := func(r deliver.Result) func(context.Context, *deliver.Delivery) deliver.Result {
+		return func(ctx context.Context, d *deliver.Delivery) deliver.Result {
+			takes(s)(ctx, d)
+			return r
+		}
+	}
 	stored := func(change func(*deliver.Endpoint)) func(b *bench) {
 		return func(b *bench) { b.change("a", change) }
 	}
@@ -35,6 +41,7 @@ func TestLaneStatus(t *testing.T) {
 		{"sends for the first time", late, nil, 6, s, dispatch.LaneStatus{Pace: "untried", Queued: 2, InFlight: 4, Limit: 4}, 0, 0, false},
 		{"has sent", nil, nil, 6, s, dispatch.LaneStatus{Pace: "steady", Limit: 4}, 0, 0, false},
 		{"is slow", takes(s), nil, 1, 2 * s, dispatch.LaneStatus{Pace: "slow", Limit: 4}, 0, 0, false},
+		{"refuses slowly", slowly(refused), nil, 1, 2 * s, dispatch.LaneStatus{Pace: "slow", Limit: 4}, 0, 0, true},
 		{"is not slow", takes(s - 1), nil, 1, 2 * s, dispatch.LaneStatus{Pace: "steady", Limit: 4}, 0, 0, false},
 		{"hangs", late, nil, 7, 11 * s, dispatch.LaneStatus{Pace: "hung", Queued: 2, InFlight: 1, Limit: 1}, 0, 0, true},
 		{"refuses", always(refused), nil, 3, s, dispatch.LaneStatus{Pace: "steady", Limit: 4}, 0, 0, true},

@@ -106,27 +106,6 @@ func TestHangingEndpointsLeaveWorkersFree(t *testing.T) {
 	}
 }
 
-// A new endpoint finds a worker while others that are new, too, hang.
-func TestNewEndpointsFindAWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, hangs("bad"), nil)
-		b.endpoint("good")
-		for i := range 64 {
-			b.endpoint(fmt.Sprint("bad", i))
-			b.commit(fmt.Sprint("bad", i), "x", 100, false)
-		}
-		b.run()
-		pass(45*time.Second + 5*time.Second) // all of them hang now
-		b.commit("good", "p", 1, true)
-		synctest.Wait()
-		if worst, n := b.worst("good"); n != 1 || worst != 0 {
-			t.Errorf("the new endpoint had %d attempts after %s, want one at once", n, worst)
-		}
-		b.cut()
-		<-b.done
-	})
-}
-
 // A lane whose attempt timed out has one under way until one succeeds.
 func TestTimeoutReducesALaneToOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

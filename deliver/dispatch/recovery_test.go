@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -77,63 +76,6 @@ func TestHardStopWithADeadStore(t *testing.T) {
 			dead = false // let the bubble end
 			mu.Unlock()
 			<-b.done
-		}
-	})
-}
-
-// A Commit that took effect and then failed (its answer was lost): the next
-// poll finds the event known, so nobody hands its delivery over, and the reader
-// sleeps for an hour.
-func TestDeliveryThatNobodyHandedOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil, nil)
-		b.endpoint("a")
-		b.run()
-		pass(time.Second)
-		began := time.Now()
-		b.commit("a", "p", 1, false) // due for anyone in 45 s
-		pass(2 * time.Hour)
-		b.stop()
-		if len(b.all()) != 1 {
-			t.Fatalf("%d attempts", len(b.all()))
-		}
-		if wait := b.all()[0].at.Sub(began); wait > 2*time.Minute {
-			t.Errorf("sent after %s, due after 45 s", wait)
-		}
-	})
-}
-
-// A handler that takes a second for each event and has a minute's work:
-// when the claims end soon, all of the queue is let go, nothing is sent for
-// 10 s, and a new event overtakes those let go.
-func TestSlowHandlerKeepsItsOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var got []string
-		var at []time.Time
-		h := deliver.Handlers{"h": func(_ context.Context, e deliver.Event) error {
-			<-time.After(time.Second)
-			mu.Lock()
-			defer mu.Unlock()
-			got, at = append(got, e.TweetID), append(at, time.Now())
-			return nil
-		}}
-		b := newBench(t, nil, func(c *dispatch.Config) { c.Senders[deliver.SchemeHandler] = h })
-		b.run()
-		b.commitHandler("old", 60)
-		pass(37 * time.Second)
-		b.commitHandler("new", 1)
-		pass(5 * time.Minute)
-		b.stop()
-		if i := slices.Index(got, "new0"); i != 60 {
-			t.Errorf("new0 came as number %d of %d, want the last", i+1, len(got))
-		}
-		worst := time.Duration(0)
-		for i := 1; i < len(at); i++ {
-			worst = max(worst, at[i].Sub(at[i-1]))
-		}
-		if worst > 2*time.Second {
-			t.Errorf("the lane stood still for %s with work waiting", worst)
 		}
 	})
 }

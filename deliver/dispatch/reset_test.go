@@ -89,68 +89,6 @@ func TestPardonedEndpointIsDisabledADayLater(t *testing.T) {
 	}
 }
 
-// An endpoint that is enabled, or gets another URL, has what is new at once: it
-// does not wait for the breaker that its old receiver opened.
-func TestPardonEndsTheBreaker(t *testing.T) {
-	url := "https://b.example.com/"
-	for _, row := range []struct {
-		name   string
-		pardon func(ctx context.Context, m *endpoints.Manager) error
-	}{
-		{"another url", func(ctx context.Context, m *endpoints.Manager) error {
-			_, err := m.Update(ctx, "o", "a", endpoints.Update{URL: &url})
-			return err
-		}},
-		{"disabled and enabled", func(ctx context.Context, m *endpoints.Manager) error {
-			if _, err := m.Disable(ctx, "o", "a", "down"); err != nil {
-				return err
-			}
-			_, err := m.Enable(ctx, "o", "a")
-			return err
-		}},
-		{"enabled", func(ctx context.Context, m *endpoints.Manager) error {
-			_, err := m.Enable(ctx, "o", "a")
-			return err
-		}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				up := began.Add(6 * time.Hour)
-				b, m := manages(t, func(ctx context.Context, d *deliver.Delivery) deliver.Result {
-					if time.Now().Before(up) {
-						return refusesAll(ctx, d)
-					}
-					return deliver.Result{OK: true, StatusCode: 200}
-				}, &watcher{})
-				for i := 0; time.Now().Before(up); i++ {
-					b.commit("a", fmt.Sprint("p", i, "-"), 5, true)
-					pass(2 * time.Minute)
-				}
-				if err := row.pardon(t.Context(), m); err != nil {
-					t.Fatal(err)
-				}
-				b.commit("a", "new", 1, true)
-				pass(time.Second)
-				found := false
-				for _, s := range b.all() {
-					found = found || s.tweet == "new0"
-				}
-				if !found {
-					t.Error("a new delivery was not tried within a second: want the breaker closed")
-				}
-				pass(2 * time.Hour)
-				b.stop()
-				for _, e := range b.log() {
-					if !e.State.Final() {
-						t.Errorf("%s is %s at the end", e.Event.TweetID, e.State)
-					}
-				}
-			})
-		})
-	}
-}
-
 // An endpoint shows from the first failure on that its attempts fail, until one
 // succeeds or its owner changes the receiver. The record is not written for it.
 func TestFirstFailureShows(t *testing.T) {

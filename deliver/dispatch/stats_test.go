@@ -130,26 +130,6 @@ func TestStatsTimeDeliveries(t *testing.T) {
 	}
 }
 
-// An attempt that the process cut says nothing about times either.
-func TestCutAttemptIsNotTimed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(ctx context.Context, _ *deliver.Delivery) deliver.Result {
-			<-ctx.Done()
-			return deliver.Result{Error: "cancelled"}
-		}, nil)
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 5, true)
-		pass(time.Second)
-		b.cut()
-		<-b.done
-		got := b.d.Stats()
-		exactly(0, 0).check(t, "Handover", got.Handover)
-		exactly(0, 0).check(t, "Send", got.Send)
-		exactly(0, 0).check(t, "Total", got.Total)
-	})
-}
-
 // What a delivery's log tells is what happened to it, in time.
 func TestLogTellsAttemptsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

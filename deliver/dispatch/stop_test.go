@@ -55,6 +55,9 @@ func TestHardStopGivesBack(t *testing.T) {
 		pass(time.Second)
 		b.cut()
 		<-b.done
+		if st := b.d.Stats(); st.Handover.Count()+st.Send.Count()+st.Total.Count() > 0 {
+			t.Errorf("attempts that were cut are timed: %+v", st)
+		}
 		for _, e := range b.log() {
 			if e.State != deliver.StatePending || len(e.Log) != 0 || e.Due.After(time.Now()) {
 				t.Errorf("%s: %s with %d attempts, due in %s: want untouched and due", e.ID, e.State, len(e.Log), time.Until(e.Due))

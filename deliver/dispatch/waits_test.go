@@ -146,32 +146,6 @@ func TestBreakerLife(t *testing.T) {
 	})
 }
 
-// A probe is one attempt, also where several might be under way.
-func TestBreakerProbesOneByOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var attempts atomic.Int64
-		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
-			wait := time.Second
-			if n := attempts.Add(1); n <= 4 { // so that no two end at once
-				wait += time.Duration(n) * time.Millisecond
-			}
-			<-time.After(wait)
-			return deliver.Result{StatusCode: 500, Error: "status 500"}
-		}, nil)
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 100, true)
-		pass(3500 * time.Millisecond) // after 3 s the tenth failed, with three under way
-		n := len(b.all())
-		pass(30 * time.Second)
-		if got := len(b.all()) - n; n != 13 || got != 1 {
-			t.Errorf("%d attempts until it opened, and %d then: want 13, and one probe", n, got)
-		}
-		b.cut()
-		<-b.done
-	})
-}
-
 // An open breaker keeps what is committed meanwhile for later, too, in order.
 func TestOpenBreakerKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
