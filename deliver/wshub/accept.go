@@ -121,10 +121,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := rw.Flush(); err != nil {
-		nc.Close()
-		return nil, nil, err
-	}
+	rw.Flush() // an error comes again with the next write
 	u.conn = deadlined{nc}
 	rw.Writer.Reset(u.conn)
 	return u.conn, rw, nil
@@ -134,9 +131,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 type deadlined struct{ net.Conn }
 
 func (c deadlined) Write(b []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return 0, err
-	}
+	c.SetWriteDeadline(time.Now().Add(writeTimeout)) // fails if the write does
 	return c.Conn.Write(b)
 }
 
@@ -168,8 +163,6 @@ func (h *Hub) register(c *conn) {
 }
 
 func (h *Hub) remove(c *conn) {
-	c.end(codeGone, "")
-	c.killer.Stop()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open--

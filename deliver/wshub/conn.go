@@ -67,7 +67,6 @@ type conn struct {
 	done   chan struct{} // closed by end
 	code   websocket.StatusCode
 	reason string
-	killer *time.Timer // closes net after closeGrace
 }
 
 // standing is a client's state in its stream. The stream's mutex guards it.
@@ -87,7 +86,7 @@ type flood struct {
 func (c *conn) end(code websocket.StatusCode, reason string) {
 	c.once.Do(func() {
 		c.code, c.reason = code, reason
-		c.killer = time.AfterFunc(closeGrace, func() { c.net.Close() })
+		time.AfterFunc(closeGrace, func() { c.net.Close() })
 		close(c.done)
 	})
 }
@@ -281,14 +280,17 @@ func (c *conn) replay(head uint64) bool {
 	}
 	for i := range evs {
 		ev := &evs[i]
-		if ev.Seq > pos+1 && !c.writeFrames([]*frame{gapFrame(pos+1, ev.Seq-1, c.epoch)}, ev.Seq-1) {
-			return false
+		var frames []*frame
+		if ev.Seq > pos+1 {
+			frames = append(frames, gapFrame(pos+1, ev.Seq-1, c.epoch))
 		}
-		if pos = ev.Seq; c.filter.takes(ev.Source.Kind, ev.Source.ID) && !c.writeFrames([]*frame{eventFrame(ev)}, pos) {
+		if c.filter.takes(ev.Source.Kind, ev.Source.ID) {
+			frames = append(frames, eventFrame(ev))
+		}
+		if pos = ev.Seq; !c.writeFrames(frames, pos) {
 			return false
 		}
 	}
-	c.moveTo(pos)
 	return true
 }
 

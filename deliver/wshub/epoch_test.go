@@ -107,7 +107,12 @@ func TestEpochThatChanges(t *testing.T) {
 		w.hub.SetEpoch(9)
 		level.wants("gap 1-60 of 9")
 		filtered.wants("gap 1-60 of 9")
+		before, _ := w.store.cost()
 		w.hub.SetEpoch(9) // as before
+		synctest.Wait()
+		if reads, _ := w.store.cost(); reads != before {
+			t.Error("the store is read for the same epoch again")
+		}
 		w.hub.Publish(w.store.commit(alpha, beta))
 		level.wants("tweet 61", "tweet 62")
 		filtered.wants("tweet 62")

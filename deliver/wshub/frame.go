@@ -30,14 +30,8 @@ var tweetData = []byte(`,"tweet_data":`)
 // eventFrame returns the frame for an event. It has the members of the stored body, with type
 // and seq before them and the post once more after them, as tweet.
 func eventFrame(ev *deliver.Event) *frame {
-	body := ev.Body
-	var members, post []byte
-	if n := len(body); n > 2 && body[0] == '{' && body[n-1] == '}' {
-		members = body[1 : n-1]
-		if i := bytes.Index(members, tweetData); i >= 0 {
-			post = members[i+len(tweetData):]
-		}
-	}
+	members := bytes.TrimSuffix(bytes.TrimPrefix(ev.Body, []byte("{")), []byte("}"))
+	_, post, _ := bytes.Cut(members, tweetData)
 	b := make([]byte, 0, len(members)+len(post)+64)
 	b = append(b, `{"type":"tweet","seq":`...)
 	b = strconv.AppendUint(b, ev.Seq, 10)

@@ -47,7 +47,6 @@ func TestFrameOfABodyFromElsewhere(t *testing.T) {
 	rows := map[string]string{
 		`{}`:                     `{"type":"tweet","seq":7}`,
 		`{"a":1}`:                `{"type":"tweet","seq":7,"a":1}`,
-		`nonsense`:               `{"type":"tweet","seq":7}`,
 		``:                       `{"type":"tweet","seq":7}`,
 		`{"a":1,"tweet_data":2}`: `{"type":"tweet","seq":7,"a":1,"tweet_data":2,"tweet":2}`,
 	}

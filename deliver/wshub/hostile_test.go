@@ -98,9 +98,9 @@ func TestHostileClients(t *testing.T) {
 	big := `{"type":"pong","x":"` + strings.Repeat("x", 33<<10) + `"}`
 	rows := map[string]struct {
 		send  string
-		again bool // and again, until the connection is closed
-		code  int  // 0: it may be cut without a word
-		open  bool // it stays
+		again time.Duration // and again after so long, until the connection is closed
+		code  int           // 0: it may be cut without a word
+		open  bool          // it stays
 	}{
 		"pong in JSON":                        {send: wire(fin|opText, `{"type":"pong"}`), open: true},
 		"a type from the future":              {send: wire(fin|opText, `{"type":"subscribe"}`), open: true},
@@ -112,8 +112,8 @@ func TestHostileClients(t *testing.T) {
 		"the header of 2^62 bytes":            {send: "\x81\xff\x40\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" + strings.Repeat("x", 40<<10), code: 1009},
 		"the header of 2^62 bytes, and wait":  {send: "\x81\xff\x40\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"},
 		"half a message, and wait":            {send: wire(opText, `{"type":`)},
-		"one-byte fragments without end":      {send: wire(opText, "x") + strings.Repeat(wire(0, "x"), 100), again: true},
-		"empty fragments without end":         {send: wire(opText, "x"), again: true},
+		"one-byte fragments without end":      {send: wire(opText, "x") + strings.Repeat(wire(0, "x"), 100), again: time.Millisecond},
+		"empty fragments without end":         {send: wire(opText, "x"), again: time.Millisecond},
 		"no UTF-8":                            {send: wire(fin|opText, "{\"type\":\"\xff\xfe\"}"), code: 1007},
 		"half a letter at the end":            {send: wire(fin|opText, "{\"a\":1}\xc3"), code: 1007},
 		"a letter cut by a fragment is whole": {send: wire(opText, "{\"type\":\"\xc3") + wire(fin, "\xa4\"}"), open: true},
@@ -127,9 +127,10 @@ func TestHostileClients(t *testing.T) {
 		"a long ping":                         {send: wire(fin|opPing, strings.Repeat("x", 126)), code: 1002},
 		"a ping in fragments":                 {send: wire(opPing, "x"), code: 1002},
 		"100 messages at once":                {send: strings.Repeat(wire(fin|opText, "{}"), 100), open: true},
+		"100 messages a second":               {send: strings.Repeat(wire(fin|opText, "{}"), 100), again: time.Second, open: true},
 		"101 messages at once":                {send: strings.Repeat(wire(fin|opText, "{}"), 101), code: 1008},
-		"pings without end":                   {send: strings.Repeat(wire(fin|opPing, "flood"), 1000), again: true, code: 1008},
-		"pongs without end":                   {send: strings.Repeat(wire(fin|opPong, "flood"), 1000), again: true, code: 1008},
+		"pings without end":                   {send: strings.Repeat(wire(fin|opPing, "flood"), 1000), again: time.Millisecond, code: 1008},
+		"pongs without end":                   {send: strings.Repeat(wire(fin|opPong, "flood"), 1000), again: time.Millisecond, code: 1008},
 	}
 	for name, row := range rows {
 		if name == "empty fragments without end" {
@@ -141,17 +142,15 @@ func TestHostileClients(t *testing.T) {
 				start := time.Now()
 				var sending sync.WaitGroup
 				sending.Go(func() {
-					for sent := false; !sent || row.again; sent = true {
+					for sent := false; !sent || row.again > 0; sent = true {
 						send := row.send
-						if sent && send[0]&0x0f == opText { // continue the message
+						if sent && send[0] == opText { // continue the message
 							send = send[len(wire(opText, "x")):]
 						}
 						if _, err := io.WriteString(nc, send); err != nil {
 							return
 						}
-						if row.again {
-							<-time.After(time.Millisecond)
-						}
+						<-time.After(row.again)
 					}
 				})
 				code := make(chan int, 1)
@@ -161,6 +160,8 @@ func TestHostileClients(t *testing.T) {
 					if n := w.hub.Stats().Connections; n != 1 {
 						t.Error("closed")
 					}
+					nc.Close()
+					sending.Wait()
 					return
 				}
 				got := <-code

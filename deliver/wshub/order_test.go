@@ -26,8 +26,12 @@ func TestFramesComeInOrderOfCommit(t *testing.T) {
 		c.wants(tweets(1, 6)...)
 		w.hub.Publish(evs) // late
 		evs = w.store.commit(repeat(alpha, 3)...)
+		before, _ := w.store.cost()
 		w.hub.Publish([]deliver.Event{evs[2], evs[0], evs[1], evs[0]})
 		c.wants(tweets(7, 9)...)
+		if reads, _ := w.store.cost(); reads != before {
+			t.Error("events that were all announced are read from the store")
+		}
 	})
 }
 
@@ -80,7 +84,11 @@ func TestStoreOutage(t *testing.T) {
 		}
 		w.openAs("bob", "").wantsEnd(websocket.StatusTryAgainLater)
 		w.store.fail(nil)
+		start := time.Now()
 		c.wants("tweet 4", "tweet 5")
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("read %s after the outage", took)
+		}
 		w.openAs("bob", "").wants("connected 0")
 	})
 }

@@ -3,7 +3,6 @@ package wshub_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,23 +71,6 @@ func TestBurstsMakeNobodySlow(t *testing.T) {
 		}
 		advance(time.Second - time.Millisecond)
 		c.wants(tweets(1, 2001)...)
-	})
-}
-
-func TestResumeAfterBeingTooSlow(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world) {
-		c := w.open("")
-		c.wants("connected 0")
-		w.hub.Publish(w.store.commit(alpha))
-		synctest.Wait()
-		w.hub.Publish(w.store.commit(repeat(alpha, 300)...))
-		advance(time.Second)
-		got, _, reason := c.rest()
-		_, since, ok := strings.Cut(reason, "since=")
-		if !ok || len(got) != 1 {
-			t.Fatalf("%q %q", got, reason)
-		}
-		w.open("since=" + since).wants(append([]string{"connected 1"}, tweets(2, 301)...)...)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
@@ -17,6 +16,7 @@ const (
 	maxInbox    = 1024            // announced events that wait; if there are more, all are read from the store
 	readLimit   = 256             // events in one read of the store
 	readTimeout = 5 * time.Second // of one read of the store
+	readAgain   = time.Second     // after one that failed
 	ringFactor  = 4               // the bounds of the ring, as a multiple of those of one client
 )
 
@@ -66,8 +66,6 @@ func (s *stream) announce(ev *deliver.Event) {
 
 // run finds the head, then adds events until ctx ends.
 func (s *stream) run(ctx context.Context) {
-	pause := backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
 	timer := time.NewTimer(0) // find the head immediately
 	defer timer.Stop()
 	var checked time.Time        // when the stream last checked that the store has its newest event
@@ -93,11 +91,9 @@ func (s *stream) run(ctx context.Context) {
 		}
 		failed = err != nil
 		wait := s.h.opts.CatchUp
-		if err == nil {
-			pause.Reset()
-		} else if ctx.Err() == nil {
-			s.h.opts.Logger.Error("cannot read events", "owner", s.owner, "error", err)
-			wait = min(wait, pause.NextBackOff())
+		if err != nil {
+			s.h.logError("cannot read events", "owner", s.owner, "error", err)
+			wait = min(wait, readAgain)
 		}
 		timer.Reset(wait)
 	}
@@ -253,24 +249,19 @@ func (s *stream) add(fr *frame) {
 	s.head = fr.seq
 }
 
-// trim removes the frames that every client of the ring has got, and the oldest frames until the
+// trim removes the frames that every client has got, and the oldest frames until the
 // ring is within its bounds. Clients that still need a removed frame read from the store.
 func (s *stream) trim() {
 	done := s.head
 	for c := range s.conns {
-		if pos := c.pos.Load(); c.live || pos >= s.base { // other clients read from the store
-			done = min(done, pos)
-		}
+		done = min(done, c.pos.Load())
 	}
-	n := 0
-	for n < len(s.ring) && (s.ring[n].seq <= done ||
-		len(s.ring)-n > ringFactor*s.h.opts.QueueMessages || s.bytes > ringFactor*s.h.opts.QueueBytes) {
-		s.base = s.ring[n].seq
-		s.bytes -= len(s.ring[n].data)
-		s.ring[n] = nil
-		n++
+	for len(s.ring) > 0 && (s.ring[0].seq <= done || len(s.ring) > ringFactor*s.h.opts.QueueMessages || s.bytes > ringFactor*s.h.opts.QueueBytes) {
+		s.base = s.ring[0].seq
+		s.bytes -= len(s.ring[0].data)
+		s.ring[0] = nil
+		s.ring = s.ring[1:]
 	}
-	s.ring = s.ring[n:]
 }
 
 // join registers a connection and sets its position. It waits until the head is known. A
