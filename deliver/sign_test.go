@@ -85,23 +85,6 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-func TestVerifyRefusesEveryBitFlip(t *testing.T) {
-	for i := range len(body) * 8 {
-		b := []byte(body)
-		b[i/8] ^= 1 << (i % 8)
-		if deliver.Verify(secret, b, signature) {
-			t.Fatalf("accepted with bit %d of the body flipped", i)
-		}
-	}
-	for i := range len(signature) * 8 {
-		h := []byte(signature)
-		h[i/8] ^= 1 << (i % 8)
-		if deliver.Verify(secret, []byte(body), string(h)) {
-			t.Fatalf("accepted with bit %d of the header flipped: %q", i, h)
-		}
-	}
-}
-
 // FuzzVerify: only Sign's own output is accepted.
 func FuzzVerify(f *testing.F) {
 	f.Add(string(secret), []byte(body), signature)

@@ -145,31 +145,6 @@ func (o downOutbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]delive
 	return o.Outbox.Claim(ctx, r)
 }
 
-// One failed read of an endpoint costs the rest of the claim.
-func TestOneFailedEndpointReadIsRepairedSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fail := true
-		b := newBench(t, nil, func(c *dispatch.Config) {
-			c.Endpoints = failGet{c.Endpoints, func() error {
-				if fail {
-					fail = false
-					return errors.New("connection reset")
-				}
-				return nil
-			}}
-		})
-		b.endpoint("a")
-		b.run()
-		began := time.Now()
-		b.commit("a", "p", 1, true)
-		pass(10 * time.Minute)
-		b.stop()
-		if d := b.all()[0].at.Sub(began); d > 10*time.Second {
-			t.Errorf("first attempt %s after the commit", d)
-		}
-	})
-}
-
 type failGet struct {
 	dispatch.Endpoints
 	err func() error

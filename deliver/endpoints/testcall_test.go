@@ -142,7 +142,7 @@ func TestTestCallHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil, func(c *dispatch.Config) {
 			c.Timeout = 3 * time.Second
-			c.Senders["nats"] = &bench{underWay: map[string]int{}, most: map[string]int{}, answer: func(ctx context.Context, _ *deliver.Delivery) deliver.Result {
+			c.Senders["nats"] = &bench{answer: func(ctx context.Context, _ *deliver.Delivery) deliver.Result {
 				<-ctx.Done()
 				return deliver.Result{Error: "cut"}
 			}}
