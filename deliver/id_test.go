@@ -36,9 +36,10 @@ func TestIDs(t *testing.T) {
 		{"nor the key of a record: too large", post("kzzzzzzzzzzzz"), "evt_" + unplaced("mon_1\x00kzzzzzzzzzzzz\x00")},
 		{"nor that: another digit", post("3jzfcijpj2z21"), "evt_" + unplaced("mon_1\x003jzfcijpj2z21\x00")},
 		{"an event of another making", deliver.DeliveryID("own", "whk_1"), "dlv_" + unplaced("own\x00whk_1\x00")},
+		{"its delivery in another epoch", deliver.DeliveryIDInEpoch(7, post("1"), "whk_1"), "dlv_" + "08000000" + hashed(post("1")+"\x00whk_1\x007\x00")},
 		{"its delivery", deliver.DeliveryID(post("1"), "whk_1"), "dlv_" + "08000000" + hashed(post("1")+"\x00whk_1\x00")},
 	} {
-		if row.id != row.want {
+		if row.id == "" || row.id != row.want {
 			t.Errorf("%s: %s, want %s", row.name, row.id, row.want)
 		}
 	}

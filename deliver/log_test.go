@@ -1,6 +1,7 @@
 package deliver_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -61,5 +62,30 @@ func TestLogEntryTimes(t *testing.T) {
 				t.Errorf("AcknowledgedAt = %s, want %s", got, row.acknowledged)
 			}
 		})
+	}
+}
+
+// A query that is not allowed names the field.
+func TestLogQueryIsChecked(t *testing.T) {
+	now := time.Now()
+	for _, row := range []struct {
+		want string // "" if it is allowed
+		q    deliver.LogQuery
+	}{
+		{"", deliver.LogQuery{}},
+		{"", deliver.LogQuery{Page: 1, PageSize: deliver.MaxLogPage, Since: now, Until: now.Add(1), SourceKind: deliver.SourceRule, Via: deliver.ViaHandler, State: deliver.StateFailed}},
+		{"", deliver.LogQuery{Until: now}},
+		{"page", deliver.LogQuery{Page: -1}},
+		{"page_size", deliver.LogQuery{PageSize: -1}},
+		{"page_size", deliver.LogQuery{PageSize: deliver.MaxLogPage + 1}},
+		{"until", deliver.LogQuery{Since: now, Until: now}},
+		{"source_kind", deliver.LogQuery{SourceKind: "x"}},
+		{"via", deliver.LogQuery{Via: "x"}},
+		{"delivery_status", deliver.LogQuery{State: "x"}},
+	} {
+		var fe *deliver.FieldError
+		if err := row.q.Validate(); (err == nil) != (row.want == "") || err != nil && (!errors.As(err, &fe) || fe.Wire != row.want) {
+			t.Errorf("%+v: %v, want an error of %q", row.q, err, row.want)
+		}
 	}
 }

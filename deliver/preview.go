@@ -19,7 +19,6 @@ func Preview(body []byte) string { return previewText(string(body[:min(len(body)
 
 // previewText is Preview for a string.
 func previewText(text string) string {
-	text = text[:min(len(text), maxPreview)]
 	if isBinary(text) {
 		return binaryPreview
 	}

@@ -91,13 +91,10 @@ func (h *health) record(at time.Time, res *deliver.Result, waits bool) verdict {
 }
 
 // read updates h from the FailingSince of a record that was just read: other processes and earlier
-// runs write it, too. was is the record of the previous read.
-func (h *health) read(was, is *deliver.Endpoint) {
-	switch {
-	case !is.FailingSince.IsZero() && (h.failures < failingFailures || is.FailingSince.Before(h.since)):
+// runs write it, too. If it has ended, the lane was reset: see mustReset.
+func (h *health) read(is *deliver.Endpoint) {
+	if !is.FailingSince.IsZero() && (h.failures < failingFailures || is.FailingSince.Before(h.since)) {
 		h.failures, h.since = max(h.failures, failingFailures), is.FailingSince
-	case is.FailingSince.IsZero() && !was.FailingSince.IsZero():
-		*h = health{} // it has recovered, or was enabled
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -345,10 +346,12 @@ func TestHealthBesideAnotherChange(t *testing.T) {
 func TestExhaustedDeliveriesAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w watcher
+		var lines strings.Builder
 		var b *bench
 		b = newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
-			return deliver.Result{OK: d.Event.TweetID == "p1", Error: "status 500", StatusCode: 500}
+			return deliver.Result{OK: d.Event.TweetID == "p1" || d.Event.TweetID[0] == 'x', Error: "status 500", StatusCode: 500}
 		}, func(c *dispatch.Config) {
+			c.LaneInFlight, c.Logger = 1, slog.New(slog.NewTextHandler(&lines, nil))
 			c.Observer = func(n deliver.Notice) {
 				if e, err := b.store.Ports().Log.Delivery(context.Background(), "o", n.DeliveryID); err != nil || e.State != deliver.StateFailed {
 					t.Errorf("told of a delivery that is %s, %v", e.State, err)
@@ -361,9 +364,13 @@ func TestExhaustedDeliveriesAreTold(t *testing.T) {
 		b.run()
 		b.commit("a", "p", 3, true)
 		pass(time.Hour)
+		b.commit("a", "x", 2, true)
 		b.stop()
 		if len(w.told) != 2 {
 			t.Fatalf("told %+v, want p0 and p2", w.told)
+		}
+		if log := lines.String(); strings.Count(log, "failed for good: further") != 1 || strings.Count(log, "succeed again") != 1 || !strings.Contains(log, `"failed for good"=2`) {
+			t.Errorf("the log says %s, want the first failure and that 2 failed until the next success", log)
 		}
 		for _, n := range w.told {
 			if n.Kind != deliver.NoticeExhausted || n.Owner != "o" || n.Endpoint != "a" || n.Attempts != 4 || n.Reason != "status 500" || n.At.IsZero() {

@@ -168,7 +168,7 @@ func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 		}
 		l.inFlightLimit, l.limiter = limitsOf(limits, cfg.LaneInFlight)
 	}
-	l.health.read(was, &e)
+	l.health.read(&e)
 	if e.Status == deliver.EndpointDisabled {
 		r.refusal = "the endpoint is disabled"
 	}

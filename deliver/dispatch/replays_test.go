@@ -56,6 +56,23 @@ func testReplayWaits(t *testing.T, waits string, set func(ctx context.Context, m
 	})
 }
 
+// The next step of a replay is made when the lane has sent nearly all of the one before.
+func TestReplayIsSteady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, takes(10*time.Millisecond), nil)
+		b.commit("a", "old", 100, false) // before there is an endpoint
+		b.endpoint("a")
+		b.run()
+		pass(time.Minute)
+		b.replay(100)
+		pass(time.Second)
+		if n := len(b.all()); n != 100 || b.most["a"] != 2 {
+			t.Errorf("%d of 100 were sent in a second, %d at a time; want all, half of what is allowed at a time", n, b.most["a"])
+		}
+		b.stop()
+	})
+}
+
 // A replay goes on when its receiver answers again, also if nothing else is sent to it: it makes the
 // attempt that closes the breaker.
 func TestReplayTriesTheReceiverAgain(t *testing.T) {

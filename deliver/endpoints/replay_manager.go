@@ -54,8 +54,7 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 	if err != nil {
 		return deliver.Replay{}, err
 	}
-	r.Last = max(r.Last, r.After)
-	if r.Cursor = r.After; r.Cursor == r.Last {
+	if r.Cursor = r.After; r.Cursor >= r.Last {
 		r.State = deliver.ReplayDone
 	}
 	for {

@@ -85,15 +85,12 @@ func (h *Hub) stopWaiting(address string) {
 // addressOf returns the address for MaxKeylessPerAddress: the IPv4 address, or the /64 network
 // of an IPv6 address. One client may have a whole /64 network.
 func addressOf(r *http.Request) string {
-	ap, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
+	ap, _ := netip.ParseAddrPort(r.RemoteAddr) // sockets without addresses count as one
 	a := ap.Addr().Unmap()
 	if a.Is4() {
 		return a.String()
 	}
-	p, _ := a.WithZone("").Prefix(64) // 64 bits are there
+	p, _ := a.WithZone("").Prefix(64)
 	return p.String()
 }
 

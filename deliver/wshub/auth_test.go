@@ -70,6 +70,9 @@ func TestAuthenticationThatFailsIsNoBadKey(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		w.keys.err = errDown
 		w.open("").wantsEnd(websocket.StatusTryAgainLater)
+		if n := w.hub.Stats().Refused; n != 1 {
+			t.Errorf("%d refused, want 1", n)
+		}
 	})
 }
 
@@ -114,6 +117,10 @@ func TestRevocation(t *testing.T) {
 // checked does not.
 func TestRevocationElsewhere(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
+		before := w.open("")
+		before.wants("connected 0")
+		before.ws.CloseNow()
+		synctest.Wait() // it was the key's last
 		a, c := w.open(""), w.openAs("bob", "")
 		a.wants("connected 0")
 		c.wants("connected 0")

@@ -203,9 +203,7 @@ func (c *conn) writeAll() {
 		case <-c.done:
 			return
 		case <-ping.C:
-			if !c.send(pingFrame(time.Now())) {
-				return
-			}
+			c.send(pingFrame(time.Now()))
 			continue
 		case <-alive.C:
 			c.checkAlive()

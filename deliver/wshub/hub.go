@@ -175,9 +175,6 @@ func New(opts Options) (*Hub, error) {
 func (h *Hub) Publish(events []deliver.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.streams) == 0 {
-		return
-	}
 	for i := range events {
 		if s := h.streams[events[i].Source.Owner]; s != nil && events[i].Seq > 0 {
 			s.announce(&events[i])

@@ -26,6 +26,7 @@ func TestFramesComeInOrderOfCommit(t *testing.T) {
 		c.wants(tweets(1, 6)...)
 		w.hub.Publish(evs) // late
 		evs = w.store.commit(repeat(alpha, 3)...)
+		synctest.Wait()
 		before, _ := w.store.cost()
 		w.hub.Publish([]deliver.Event{evs[2], evs[0], evs[1], evs[0]})
 		c.wants(tweets(7, 9)...)
