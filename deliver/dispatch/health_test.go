@@ -228,16 +228,23 @@ func TestHealthIsToldOnce(t *testing.T) {
 }
 
 // A change that the store refuses for a while is made later, unless the owner has enabled the
-// endpoint since.
+// endpoint since or changed its receiver, which is then judged anew.
 func TestHealthIsToldWhenTheStoreTakesIt(t *testing.T) {
+	enable := func(ctx context.Context, m *endpoints.Manager) error { return second(m.Enable(ctx, "o", "a")) }
+	move := func(ctx context.Context, m *endpoints.Manager) error {
+		return second(m.Update(ctx, "o", "a", endpoints.Update{URL: ptr("https://b.example.com/")}))
+	}
 	for _, row := range []struct {
 		name   string
-		enable bool
+		do     func(ctx context.Context, m *endpoints.Manager) error
+		again  int // deliveries after it
 		status deliver.EndpointStatus
 		told   string
 	}{
-		{"left alone", false, deliver.EndpointDisabled, "disabled"},
-		{"enabled while active", true, deliver.EndpointActive, ""},
+		{"left alone", func(context.Context, *endpoints.Manager) error { return nil }, 0, deliver.EndpointDisabled, "disabled"},
+		{"enabled while active", enable, 2, deliver.EndpointActive, ""},
+		{"moved", move, 2, deliver.EndpointActive, ""},
+		{"moved, and gone there", move, 3, deliver.EndpointDisabled, "disabled"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -262,11 +269,11 @@ func TestHealthIsToldWhenTheStoreTakesIt(t *testing.T) {
 				if got := w.kinds(); got != "" {
 					t.Errorf("told %q although the store does not know", got)
 				}
-				if row.enable {
-					if _, err := b.manager().Enable(t.Context(), "o", "a"); err != nil {
-						t.Fatal(err)
-					}
+				if err := row.do(t.Context(), b.manager()); err != nil {
+					t.Fatal(err)
 				}
+				b.commit("a", "q", row.again, true)
+				pass(time.Second)
 				down.Store(false)
 				pass(2 * time.Minute)
 				if e, err := b.stored().Get(t.Context(), "o", "a"); err != nil || e.Status != row.status || w.kinds() != row.told {

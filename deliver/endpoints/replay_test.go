@@ -106,7 +106,20 @@ func TestReplayGoesOnAfterAStop(t *testing.T) {
 		if _, err := m.Replay(t.Context(), "o", "a", time.Time{}, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
-		replaying(t, m, "running 0/300: 0 created, 0 reopened, 0 left")
+		pass(time.Second)
+		r := replaying(t, m, "running 0/300: 0 created, 0 reopened, 0 left")
+		if within, err := m.Replay(t.Context(), "o", "a", time.Now(), time.Time{}); err != nil || within.ID != r.ID {
+			t.Errorf("a range within: %+v, %v; want the one that runs", within, err)
+		}
+		waits := func(after string, err error, want string) {
+			t.Helper()
+			if r, found := m.Replaying(t.Context(), "o", "a"); err != nil || found != nil || r.Waits != want {
+				t.Errorf("%s: it waits for %q, %v, %v; want %q", after, r.Waits, err, found, want)
+			}
+		}
+		waits("paused", second(m.Update(t.Context(), "o", "a", endpoints.Update{Paused: ptr(true)})), "the endpoint is paused")
+		waits("disabled", second(m.Disable(t.Context(), "o", "a", "x")), "the endpoint is not active")
+		waits("enabled", second(m.Enable(t.Context(), "o", "a")), "")
 		if again, err := m.Replay(t.Context(), "o", "a", time.Time{}, time.Time{}); err != nil || again.State != deliver.ReplayRunning {
 			t.Errorf("the same range again: %s, %v; want the one that runs", again.State, err)
 		}
@@ -117,6 +130,7 @@ func TestReplayGoesOnAfterAStop(t *testing.T) {
 		b.run()
 		pass(time.Hour)
 		replaying(t, m, "done 300/300: 300 created, 0 reopened, 0 left")
+		waits("disabled when it is done", second(m.Disable(t.Context(), "o", "a", "x")), "")
 		b.stop()
 	})
 }

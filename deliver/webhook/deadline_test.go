@@ -133,6 +133,41 @@ func testWebhookDeadlineOverHTTP(t *testing.T, own bool, sender newSender) {
 	}
 }
 
+// Each idle connection is closed 60 s after its last use.
+func TestIdleConnectionsEndOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, ended := time.Now(), make(chan string, 10)
+		g := &netguard.Guard{}
+		netguard.SetNet(g, nil, func(_ context.Context, _, address string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				r := bufio.NewReader(far)
+				for {
+					if _, err := http.ReadRequest(r); err != nil {
+						ended <- fmt.Sprint(address, " ", time.Since(began))
+						return
+					}
+					r.Discard(len(body))
+					io.WriteString(far, okAnswer)
+				}
+			}()
+			return near, nil
+		})
+		hook := webhook.NewOn(webhook.Config{AllowPrivate: true}, g, nil)
+		for _, host := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.3", "10.0.0.3"} { // at 0, 20, 40, 60 and 80 s
+			if r := hook.Send(t.Context(), delivery("http://"+host+"/")); !r.OK {
+				t.Fatalf("%+v", r)
+			}
+			<-time.After(20 * time.Second)
+		}
+		for _, want := range []string{"10.0.0.2:80 1m20s", "10.0.0.1:80 1m40s", "10.0.0.3:80 2m20s"} {
+			if got := <-ended; got != want {
+				t.Errorf("ended: %s, want %s", got, want)
+			}
+		}
+	})
+}
+
 // TestWebhookLeavesNoConnection: in virtual time, a connection that has become
 // of no use is closed, also without Close.
 func TestWebhookLeavesNoConnection(t *testing.T) {
