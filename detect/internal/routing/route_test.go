@@ -85,6 +85,10 @@ func TestRoute(t *testing.T) {
 			state: State{Origin: Timelines}, others: []State{{TimelinesBefore: at(50)}}, facts: Facts{ReadUntil: at(70)},
 			next: State{Origin: Search, Read: at(70)},
 			move: Move{To: Search, Leave: Timelines, Since: at(40), From: at(40), Store: at(50), Start: at(70), Read: at(70)}},
+		"a search that others may make begins with the rule, of which nothing was read": {
+			state: State{Origin: Timelines}, others: []State{{TimelinesBefore: at(50)}},
+			next: State{Origin: Search},
+			move: Move{To: Search, Leave: Timelines, Since: at(0), From: at(0), Store: at(0), Read: at(0)}},
 		"others have searched further before a restart": {
 			state: State{SearchedBefore: at(90), TimelinesBefore: at(60)}, others: []State{{SearchedBefore: at(90)}}, facts: Facts{Stored: at(90)},
 			next: State{Origin: Search, SearchedBefore: at(90), TimelinesBefore: at(60), Read: at(60)},
