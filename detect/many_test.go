@@ -16,8 +16,7 @@ import (
 func TestManyAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 4100
-		w, s := newWorld(), newWire()
-		asked := 0
+		w, s, asked := newWorld(), newWire(), 0
 		d := w.detector(t, func(c *settings) { c.Journal, c.Shards, c.Roles.Stream = counting{w, &asked}, 1, s })
 		if err := d.SetParts(t.Context(), fleet.All()); err != nil {
 			t.Fatal(err)

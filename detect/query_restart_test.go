@@ -84,10 +84,9 @@ func TestRoutingIsTriedAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newSearchable()
 			var log bytes.Buffer
-			r := byAuthors(asks("r", "moon"), "nasa")
 			w.cursors["account:nasa"] = Cursor{Target: "account:nasa", Since: time.Now()}
 			d := w.detector(t, logTo(&log, nil))
-			setQuery(t, d, r)
+			setQuery(t, d, byAuthors(asks("r", "moon"), "nasa"))
 			fails := true
 			w.setCommitErr(func(bs []*Batch) error {
 				if c := bs[0].Cursor; fails && c != nil && c.Target == "query:moon" {
