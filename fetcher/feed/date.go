@@ -14,10 +14,11 @@ type date struct {
 }
 
 // readDate returns the date in a text: in the form of RFC 822, of RFC 3339 or of their many
-// variants, or as seconds since 1970. A date without a zone is UTC, one with an unknown zone is
-// none.
+// variants, or as seconds since 1970. A date without a zone is UTC. One with an unknown zone, or
+// with numbers of which each can be the month, is none.
 func readDate(text string) date {
 	text = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(text), "\u2212", "-"))
+	text = basic.ReplaceAllString(text, "$1-$2-$3 $4:$5:$6")
 	days, rest := text, ""
 	var clock []string
 	if m := clockForm.FindStringSubmatchIndex(text); m != nil {
@@ -27,7 +28,11 @@ func readDate(text string) date {
 			rest, days = m[1]+m[3], days+" "+m[2]
 		}
 	}
-	at := day(days, clock != nil && clock[5] != "")
+	american := clock != nil && clock[5] != ""
+	at := day(days, american)
+	if word, rest, ok := strings.Cut(days, ","); ok && at.IsZero() && !strings.ContainsAny(word, " 0123456789") { // a weekday in another language
+		at = day(rest, american)
+	}
 	if at.IsZero() {
 		return date{at: epoch(text)}
 	}
@@ -51,6 +56,9 @@ func readDate(text string) date {
 }
 
 var (
+	// basic is the beginning of ISO 8601's basic format.
+	basic      = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)t(\d\d)(\d\d)(\d\d)`)
+	ordinal    = regexp.MustCompile(`(\d)(?:st|nd|rd|th)\b`)
 	weekday    = regexp.MustCompile(`^(sun|mon|tue|wed|thu|fri|sat)[a-z]*`)
 	separators = regexp.MustCompile(`[\s,./-]+`)
 	// clockForm has hour, minute, second, its fraction, and a or p for am and pm.
@@ -59,16 +67,22 @@ var (
 	yearAfter = regexp.MustCompile(`^(.*?)(?:^|\s)(\d{4})(?:\s+(.*))?$`)
 	// zoneForm has a name, and the sign, hours and minutes of an offset, before which the name may
 	// be GMT, and after which a name or a comment does not count.
-	zoneForm = regexp.MustCompile(`^\(?([a-z]*)\)?\s*(?:([+-])[+-]?(\d{1,2}):?(\d{2})?(?:\s*[a-z(].*)?)?$`)
+	zoneForm = regexp.MustCompile(`^([a-z]*)\)?\s*(?:([+-])[+-]?(\d{1,2}):?(\d{2})?(?:\s*[a-z([].*)?)?$`)
+	// months are English for the names of other languages.
+	months = strings.NewReplacer("sept ", "sep ", "janvier", "jan", "janv", "jan", "février", "feb", "févr", "feb", "mars", "mar", "avril", "apr", "avr", "apr",
+		"mai", "may", "juin", "jun", "juillet", "jul", "juil", "jul", "août", "aug", "septembre", "sep", "octobre", "oct", "novembre", "nov", "décembre", "dec", "déc", "dec")
 )
 
-// day returns the day in a text, or zero. Numbers in an order that is not clear are day, month
-// and year, or month, day and year if american is set.
-func day(text string, american bool) time.Time {
-	text = strings.TrimSpace(separators.ReplaceAllString(weekday.ReplaceAllString(text, ""), " "))
+// day returns the day in a text, or zero. Of numbers that are not clear, the month is the first
+// if american is set, and the second if there are dots between them.
+func day(raw string, american bool) time.Time {
+	text := separators.ReplaceAllString(weekday.ReplaceAllString(raw, ""), " ")
+	text = months.Replace(ordinal.ReplaceAllString(strings.TrimSpace(text), "$1"))
 	numbers := []string{"2 1 2006", "1 2 2006"}
 	if american {
 		numbers = []string{"1 2 2006"}
+	} else if month, err := time.Parse("1 2 2006", text); err == nil && month.Day() <= 12 && month.Day() != int(month.Month()) && strings.Count(raw, ".") < 2 {
+		return time.Time{}
 	}
 	for _, layout := range append(numbers, "2006 1 2", "2 Jan 2006", "2 January 2006", "Jan 2 2006", "January 2 2006", "2 Jan 06", "2006 January 2") {
 		if t, err := time.Parse(layout, text); err == nil && t.Year() >= 1971 { // nothing is that old, "0001-01-01" is no date
@@ -89,7 +103,7 @@ var zones = map[string]time.Duration{
 // zone returns the offset of a zone in lower case, such as "est", "+0900" or "gmt-5". It reports
 // whether the zone is known.
 func zone(text string) (time.Duration, bool) {
-	m := zoneForm.FindStringSubmatch(text)
+	m := zoneForm.FindStringSubmatch(strings.Trim(text, "()"))
 	if m == nil {
 		return 0, false
 	}
@@ -114,13 +128,12 @@ func number(digits string) int {
 
 // epoch parses seconds or milliseconds since 1970.
 func epoch(text string) time.Time {
-	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err != nil:
-	case n >= 1e8 && n < 1e11:
-		return time.Unix(n, 0).UTC()
-	case n >= 1e11 && n < 1e14:
-		return time.UnixMilli(n).UTC()
+	n, _ := strconv.ParseFloat(text, 64)
+	if n >= 1e8 && n < 1e11 {
+		n *= 1000
+	}
+	if n >= 1e11 && n < 1e14 {
+		return time.UnixMilli(int64(n)).UTC()
 	}
 	return time.Time{}
 }

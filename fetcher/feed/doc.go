@@ -35,9 +35,10 @@
 // that XML forbids, and references to them, are left out.
 // If a document is cut off, or some items are broken, the other items are read. Dates may be
 // seconds since 1970. A date without a time zone is UTC. Names of time zones are those of Europe
-// and North America; a date with another name is none, unless it has an offset. A document may
-// have 15 MiB after decompression, 20,000 entries (the newest 1,000 are read), 300,000 elements
-// and attributes, and elements nested 256 deep.
+// and North America; a date with another name is none, unless it has an offset. A date such as
+// 11/05/2026, of which each number can be the month, is none either; with AM or PM the month is
+// the first, with dots the second. A document may have 15 MiB after decompression, 20,000 entries
+// (the newest 1,000 are read), 300,000 elements and attributes, and elements nested 256 deep.
 //
 // # Which entry is which
 //

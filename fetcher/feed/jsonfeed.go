@@ -38,8 +38,8 @@ type jsonItem struct {
 	Summary     string       `json:"summary"`
 	Image       string       `json:"image"`
 	BannerImage string       `json:"banner_image"`
-	Published   string       `json:"date_published"`
-	Modified    string       `json:"date_modified"`
+	Published   jsonID       `json:"date_published"`
+	Modified    jsonID       `json:"date_modified"`
 	Authors     []jsonAuthor `json:"authors"`
 	Author      jsonAuthor   `json:"author"`
 	Tags        []string     `json:"tags"`
@@ -51,7 +51,7 @@ type jsonItem struct {
 	} `json:"attachments"`
 }
 
-// jsonID is an id. In the JSON it may be a string or a number.
+// jsonID is an id or a date. In the JSON it may be a string or a number.
 type jsonID string
 
 func (id *jsonID) UnmarshalJSON(raw []byte) error {
@@ -108,7 +108,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 func (i *jsonItem) entry(base *url.URL) entry {
 	e := entry{
 		guid: strings.TrimSpace(string(i.ID)), title: oneLine(i.Title), summary: i.Summary, content: i.HTML,
-		published: readDate(i.Published), updated: readDate(i.Modified),
+		published: readDate(string(i.Published)), updated: readDate(string(i.Modified)),
 		authors: jsonAuthors(i.Authors, i.Author), categories: tidy(i.Tags), language: i.Language,
 	}
 	if e.content == "" {

@@ -185,6 +185,31 @@ func TestDates(t *testing.T) {
 		{"2026-03-02 25:00:00", time.Time{}, false},
 		{"12:00", time.Time{}, false},
 
+		// Numbers of which each can be the month, unless AM or PM or dots tell their order.
+		{"11/05/2026 10:10", time.Time{}, false},
+		{"11/05/2026", time.Time{}, false},
+		{"Thu. 11/05/2026", time.Time{}, false},
+		{"11-05-2026 10:10:00", time.Time{}, false},
+		{"11/05/2026 10:10 AM", utc(2026, 11, 5, 10, 10), false},
+		{"11.05.2026 10:10", utc(2026, 5, 11, 10, 10), false},
+		{"05/05/2026 10:10", utc(2026, 5, 5, 10, 10), false},
+		{"05/13/2026 10:10", utc(2026, 5, 13, 10, 10), false},
+		{"13-05-2026", utc(2026, 5, 13, 0, 0), true},
+
+		// Forms of other programs and languages.
+		{"28 Sept 2026 10:00 +0000", utc(2026, 9, 28, 10, 0), false},
+		{"Sa, 28 Nov 2026 10:00:00 +0100", utc(2026, 11, 28, 9, 0), false},
+		{"sam., 28 novembre 2026 10:00:00 +0100", utc(2026, 11, 28, 9, 0), false},
+		{"1 Févr. 2026", utc(2026, 2, 1, 0, 0), true},
+		{"Nov, 28 2026 10:00", utc(2026, 11, 28, 10, 0), false},
+		{"November 28th, 2026 10:00", utc(2026, 11, 28, 10, 0), false},
+		{"20261128T100000Z", utc(2026, 11, 28, 10, 0), false},
+		{"20261128T100000-0500", utc(2026, 11, 28, 15, 0), false},
+		{"Sat, 28 Nov 2026 10:00:00 (GMT+7)", utc(2026, 11, 28, 3, 0), false},
+		{"2026-11-28T10:00:00-05:00[America/New_York]", utc(2026, 11, 28, 15, 0), false},
+		{"2026-11-28T10:00:00[America/New_York]", time.Time{}, false},
+		{"1795860000.5", time.UnixMilli(1795860000500), false},
+
 		// Bounds.
 		{"2026-03-02T24:00:00Z", utc(2026, 3, 3, 0, 0), false},
 		{"2026-03-02T12:60:00Z", time.Time{}, false},
@@ -213,7 +238,8 @@ func TestJSONFeedOfOtherTypes(t *testing.T) {
 	doc := read(t, `{"version":1,"title":["x"],"hubs":{},"items":[null,7,
 		{"id":42,"title":5,"content_text":"a","date_published":"2026-03-02T12:00:00+0000","tags":"x","authors":[{"name":"Ann"},3]},
 		{"id":{},"url":"https://example.com/b","date_published":"2026-03-02 12:00:00","author":{"name":"Bob"},"attachments":[{"url":"/b.mp3","size_in_bytes":"9"}]},
-		{"id":"https://example.com/c","external_url":7,"date_published":"Mon, 02 Mar 2026 12:00:00 +0000","date_modified":false}]}`)
+		{"id":"https://example.com/c","external_url":7,"date_published":"Mon, 02 Mar 2026 12:00:00 +0000","date_modified":false},
+		{"id":"d","date_published":1772452800},{"id":"e","date_published":{},"date_modified":1772452800.0}]}`)
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	var got []string
 	for _, e := range doc.entries {
@@ -223,7 +249,7 @@ func TestJSONFeedOfOtherTypes(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(e.guid, " ", e.link, " ", e.content, " ", author, " ", len(e.enclosures), " ", e.published.at.Equal(noon)))
 	}
-	want := []string{"42  a Ann 0 true", " https://example.com/b  Bob 1 true", "https://example.com/c https://example.com/c   0 true"}
+	want := []string{"42  a Ann 0 true", " https://example.com/b  Bob 1 true", "https://example.com/c https://example.com/c   0 true", "d    0 true", "e    0 true"}
 	if !slices.Equal(got, want) {
 		t.Errorf("entries %q, want %q", got, want)
 	}
