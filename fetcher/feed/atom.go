@@ -98,7 +98,7 @@ func (x *atomEntry) entry() entry {
 	}
 	e.categories = tidy(categories)
 	for _, l := range x.Links {
-		if l.Rel == "enclosure" {
+		if relation(l.Rel) == "enclosure" {
 			e.enclose(nil, l.Href, l.Type, l.Length)
 		}
 	}
@@ -110,14 +110,21 @@ func (x *atomEntry) entry() entry {
 	return e
 }
 
-// atomHref returns the first link with a relation, "" for none.
-func atomHref(links []atomLink, rel string) string {
+// atomHref returns the first link to a web page with a relation, or the first with it, "" for
+// none.
+func atomHref(links []atomLink, rel string) (first string) {
 	for _, l := range links {
-		if href := absolute(nil, l.Href); href != "" && (l.Rel == rel || l.Rel == "" && rel == "alternate") {
+		href := absolute(nil, l.Href)
+		if href == "" || relation(l.Rel) != rel {
+			continue
+		}
+		switch kind, _, _ := strings.Cut(strings.ToLower(l.Type), ";"); strings.TrimSpace(kind) {
+		case "", "text/html", "application/xhtml+xml":
 			return href
 		}
+		first = cmp.Or(first, href)
 	}
-	return ""
+	return first
 }
 
 func atomPeople(list []atomPerson) (out []person) {

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,7 +20,7 @@ const maxLinks = 8
 
 // addLink adds a link of the feed itself: a hub, its topic or the page of older entries.
 func (d *document) addLink(rel, href string) {
-	switch rel = strings.ToLower(rel); {
+	switch rel = relation(rel); {
 	case href == "":
 	case rel == "hub" && len(d.hubs) < maxLinks && !slices.Contains(d.hubs, href):
 		d.hubs = append(d.hubs, href)
@@ -28,6 +29,12 @@ func (d *document) addLink(rel, href string) {
 	case rel == "next" && d.next == "":
 		d.next = href
 	}
+}
+
+// relation returns a relation of Atom in its short form (RFC 4287, section 4.2.7.2).
+func relation(rel string) string {
+	rel = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(rel)), "http://www.iana.org/assignments/relation/")
+	return cmp.Or(rel, "alternate")
 }
 
 // atomLinks are the Atom links in RSS.
@@ -47,10 +54,12 @@ func (e *entry) fillLink(item *rss.Item, base *url.URL) {
 	if g := item.GUID; g != nil && !strings.EqualFold(strings.TrimSpace(g.IsPermalink), "false") && isWeb(g.Value) {
 		e.link = absolute(base, g.Value)
 	}
-	for _, l := range atomLinks(item.Extensions) {
-		if rel := l.Attrs["rel"]; e.link == "" && (rel == "" || rel == "alternate") {
-			e.link = absolute(base, l.Attrs["href"])
+	if e.link == "" {
+		var links []atomLink
+		for _, l := range atomLinks(item.Extensions) {
+			links = append(links, atomLink{Rel: l.Attrs["rel"], Href: absolute(base, l.Attrs["href"]), Type: l.Attrs["type"]})
 		}
+		e.link = atomHref(links, "alternate")
 	}
 	if e.link == "" && item.GUID == nil && e.guid != "" {
 		e.link = absolute(nil, e.guid) // rdf:about is the page's URL, if it is a URL

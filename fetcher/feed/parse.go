@@ -211,6 +211,13 @@ func tidy(list []string) (out []string) {
 // maxReference is the longest URL that is read from a document, in bytes.
 const maxReference = 8 << 10
 
+var (
+	// percent finds escapes, and each % that begins none and stands for itself.
+	percent = regexp.MustCompile(`%([0-9a-fA-F]{2})?`)
+	// unescaped finds what is escaped in a query (URL standard, special-query percent-encode set).
+	unescaped = regexp.MustCompile(`[^!$-&(-;=?-~]`)
+)
+
 // absolute is resolve for a URL as text, "" for none.
 func absolute(base *url.URL, ref string) string {
 	if u := resolve(base, ref); u != nil {
@@ -226,6 +233,12 @@ func resolve(base *url.URL, ref string) *url.URL {
 	if ref == "" || len(ref) > maxReference {
 		return nil
 	}
+	ref = percent.ReplaceAllStringFunc(ref, func(s string) string {
+		if s == "%" {
+			return "%25"
+		}
+		return s
+	})
 	u, err := url.Parse(ref)
 	if err != nil {
 		u, err = url.Parse(strings.ReplaceAll(ref, " ", "%20"))
@@ -233,6 +246,7 @@ func resolve(base *url.URL, ref string) *url.URL {
 	if err != nil {
 		return nil
 	}
+	u.RawQuery = unescaped.ReplaceAllStringFunc(u.RawQuery, url.PathEscape)
 	if base != nil {
 		u = base.ResolveReference(u)
 	}

@@ -35,6 +35,7 @@ func TestAtomTexts(t *testing.T) {
 		{"html in CDATA", `<title type="html"><![CDATA[<div>a</div> &amp; b]]></title><content type="html"><![CDATA[<td>x</td><td>y</td>]]></content>`, "a & b|x y"},
 		{"text/html of Atom 0.3", `<title mode="escaped" type="text/html">&lt;i&gt;a&lt;/i&gt;</title>`, "a|"},
 		{"html that is markup", `<title type="html">a <b>b</b> c</title><content type="html"><p>x</p>&lt;p&gt;y&lt;/p&gt;</content>`, "a b c|x y"},
+		{"a formula", `<title type="xhtml"><div ` + xhtml + `>Energy <m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mi>E</m:mi><m:mo>=</m:mo></m:math> end</div></title>`, "Energy E= end|"},
 		{"text that is markup", `<title>a <b>b</b> &lt;</title><content><p>x</p><p>y</p></content>`, "a b <|x y"},
 		{"xhtml", `<title type="xhtml"><div ` + xhtml + `>Less: <em> &lt; </em></div></title><content type="xhtml"><div ` + xhtml + `>&lt;p&gt; &amp;amp;</div></content>`, "Less: <|<p> &amp;"},
 		{"xhtml with a prefix", `<title type="xhtml"><xhtml:div xmlns:xhtml="http://www.w3.org/1999/xhtml">a<xhtml:br/>b</xhtml:div></title><content type="xhtml" xmlns:h="http://www.w3.org/1999/xhtml"><h:div><h:p>x</h:p><h:script>no</h:script><h:p>y</h:p></h:div></content>`, "a b|x y"},
@@ -60,6 +61,18 @@ func TestAtomTexts(t *testing.T) {
 				}
 			}
 		})
+	}
+	for links, want := range map[string]string{
+		`<link rel="http://www.iana.org/assignments/relation/alternate" href="/a"/><link href="/b"/>`:                              "https://ice.example.org/a",
+		`<link rel="RELATED" href="/a"/><link rel="Alternate" href="/b"/>`:                                                         "https://ice.example.org/b",
+		`<link type="application/json" href="/a"/><link href="/b"/>`:                                                               "https://ice.example.org/b",
+		`<link type="application/json" href="/a"/><link type="Text/HTML; charset=utf-8" href="/b"/>`:                               "https://ice.example.org/b",
+		`<link type="application/pdf" href="/a"/><link type="application/xhtml+xml" href="/b"/><link type="text/html" href="/c"/>`: "https://ice.example.org/b",
+		`<link type="application/json" href="/a"/><link rel="related" type="text/html" href="/b"/>`:                                "https://ice.example.org/a",
+	} {
+		if _, urls := shownAs(t, `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>a</title>`+links+`</entry></feed>`); len(urls) != 1 || urls[0] != want {
+			t.Errorf("%s: %q, want %s", links, urls, want)
+		}
 	}
 	unclosed := `<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:entry><a:id>1</a:id><a:title type="xhtml"><h:div xmlns:h="http://www.w3.org/1999/xhtml"><h:p>x<h:b>y</h:p></h:div></a:title></a:entry></a:feed>`
 	if got, _ := shownAs(t, unclosed); got != "xy|" {

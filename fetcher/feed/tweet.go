@@ -87,6 +87,14 @@ func escapeWords(s string) string {
 		l := lexer{text: s[len(before):]}
 		t, ok := l.tagHere()
 		ok = ok && strings.HasSuffix(l.text[:t.end], ">") // otherwise another tag begins in it
+		if ok && t.local() == "math" && !t.closing {      // a formula, whose elements are not HTML's
+			if end := strings.Index(strings.ToLower(after), "</math"); end > 0 {
+				end += len("</math")
+				b.WriteString("<" + after[:end])
+				s = after[end:]
+				continue
+			}
+		}
 		known, shown := htmltext.IsElement(t.local())
 		if !shown && !t.closing && strings.Contains(strings.ToLower(after), "</"+t.local()) {
 			hidden = t.local()

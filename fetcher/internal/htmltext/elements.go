@@ -34,8 +34,8 @@ func init() {
 			atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr, atom.Html, atom.Legend, atom.Listing, atom.Main,
 			atom.Menu, atom.Nav, atom.Ol, atom.P, atom.Plaintext, atom.Pre, atom.Search, atom.Section, atom.Table,
 			atom.Ul, atom.Xmp},
-		unshown: {atom.Datalist, atom.Noembed, atom.Noframes, atom.Noscript, atom.Script, atom.Style, atom.Template, atom.Title},
-		replaced: {atom.Applet, atom.Audio, atom.Canvas, atom.Iframe, atom.Math, atom.Object, atom.Svg, atom.Textarea,
+		unshown: {atom.Annotation, atom.AnnotationXml, atom.Datalist, atom.Noembed, atom.Noframes, atom.Noscript, atom.Script, atom.Style, atom.Template, atom.Title},
+		replaced: {atom.Applet, atom.Audio, atom.Canvas, atom.Iframe, atom.Object, atom.Svg, atom.Textarea,
 			atom.Video},
 	} {
 		for _, a := range names {
@@ -55,7 +55,9 @@ func isHidden(a atom.Atom) bool { return roles[a] >= unshown }
 
 // isForeign reports whether an element has XML's rules: a slash ends it, and no other element in
 // it has a text of its own. As in browsers, the start of a block ends it.
-func isForeign(a atom.Atom) bool { return a == atom.Svg || a == atom.Math }
+func isForeign(a atom.Atom) bool {
+	return a == atom.Svg || a == atom.Annotation || a == atom.AnnotationXml
+}
 
 // isPre reports whether white space counts in an element.
 func isPre(a atom.Atom) bool {

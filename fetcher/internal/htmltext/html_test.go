@@ -51,7 +51,8 @@ func TestHTMLToText(t *testing.T) {
 		{"a drawing with elements that XML ends", "a<svg><title/><script/><g/></svg>b<svg/>c", "a b c"},
 		{"a block ends a drawing, which has no end", "a<svg><path><p>b", "a\n\nb"},
 		{"the end of the block around ends a film, which has none", "<div><video src=x></div>b", "b"},
-		{"a formula", "a<math><mi>no</mi></math>b", "a b"},
+		{"a formula", "Energy <math><mi>E</mi><mo>=</mo><mi>m</mi></math> end", "Energy E=m end"},
+		{"a formula with its source", "<math><semantics><mi>E</mi><annotation/><mo>=</mo><annotation encoding=t>no<mi>no</annotation><annotation-xml>no</annotation-xml><mi>m</mi></semantics></math> end", "E=m end"},
 		{"script in a script", "a<script>'<script>'+no</script>b", "ab"},
 		{"a script without an end", "a<script>no", "a"},
 		{"comments are not text", "a<!-- c -->b", "ab"},
@@ -80,7 +81,7 @@ func TestEveryElement(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range strings.Fields("applet audio canvas datalist iframe math noembed noframes noscript object script style svg template textarea title video") {
+	for _, name := range strings.Fields("applet audio canvas datalist iframe annotation annotation-xml noembed noframes noscript object script style svg template textarea title video") {
 		if got := Parse("a <" + name + ">no</" + name + "> b").Text; got != "a b" {
 			t.Errorf("<%s>: %q", name, got)
 		}
