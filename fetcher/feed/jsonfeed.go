@@ -1,15 +1,17 @@
 package feed
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
 // jsonFeed is a JSON Feed of version 1.1 (jsonfeed.org/version/1.1) or 1.0.
 type jsonFeed struct {
-	Version  string       `json:"version"`
 	Title    string       `json:"title"`
 	HomePage string       `json:"home_page_url"`
 	FeedURL  string       `json:"feed_url"`
@@ -21,7 +23,29 @@ type jsonFeed struct {
 		Type string `json:"type"`
 		URL  string `json:"url"`
 	} `json:"hubs"`
-	Items []jsonItem `json:"items"`
+	Items jsonItems `json:"items"`
+}
+
+// jsonItems are items in a list, or in an object with numbers as keys, which is how PHP writes a
+// list with gaps. They are nil for anything else.
+type jsonItems []jsonItem
+
+func (list *jsonItems) UnmarshalJSON(raw []byte) (err error) {
+	if raw[0] != '{' {
+		return json.Unmarshal(raw, (*[]jsonItem)(list))
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	for _, _ = d.Token(); d.More(); {
+		key, _ := d.Token()
+		if _, other := strconv.Atoi(key.(string)); other != nil {
+			*list = nil
+			return nil
+		}
+		var item jsonItem
+		err = cmp.Or(d.Decode(&item), err)
+		*list = append(*list, item)
+	}
+	return err
 }
 
 type jsonAuthor struct {
@@ -86,7 +110,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 	if len(f.Items) > maxItems {
 		return nil, malformed("more than %d items", maxItems)
 	}
-	if f.Items == nil && !strings.Contains(f.Version, "jsonfeed.org") {
+	if f.Items == nil {
 		return nil, malformed("JSON that is no JSON Feed: want items")
 	}
 	doc := &document{cut: cut, self: absolute(base, f.FeedURL), next: absolute(base, f.NextURL), about: about{

@@ -101,11 +101,11 @@ func mendJSON(text string) string {
 	if i < 0 {
 		return ""
 	}
-	n := strings.IndexByte(text[i:], '[')
-	if n < 0 {
+	list := strings.TrimLeft(text[i+len(`"items"`):], ": \t\r\n")
+	if list == "" || list[0] != '[' && list[0] != '{' {
 		return ""
 	}
-	open := i + n + 1
+	open := len(text) - len(list) + 1
 	var items []string
 	start, depth, inString := open, 0, false
 	for j := open; j < len(text) && depth >= 0; j++ {

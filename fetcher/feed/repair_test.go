@@ -155,6 +155,18 @@ func swallowed(text string, at int) bool {
 		strings.Contains(around, "<item") || strings.Contains(around, "<entry") || strings.Contains(around, "CDATA") || strings.Contains(around, "]]>")
 }
 
+// An object with numbers as keys is a list, whole or cut off.
+func TestItemsByNumber(t *testing.T) {
+	text := strings.Replace(samples["JSON Feed"], `"items": [`, `"items": {"2":`, 1)
+	text = strings.NewReplacer(`{"id": "g2"`, `"4":{"id": "g2"`, `{"id": "g3"`, `"1":{"id": "g3"`).Replace(text)
+	text = strings.TrimSuffix(text, "]}") + "}}"
+	for cut, want := range map[string][]string{text: wantTitles, text[:len(text)-2]: wantTitles, text[:len(text)-5]: wantTitles[:2]} {
+		if doc, err := parse([]byte(cut), nil, feedBase()); err != nil || !slices.Equal(titles(doc), want) || doc.cut != (cut != text) {
+			t.Errorf("%s: %+v, error %v, want %q", cut, doc, err, want)
+		}
+	}
+}
+
 // A byte that is wrong in a text costs nothing.
 func TestBadByteInText(t *testing.T) {
 	for name, text := range samples {
@@ -251,7 +263,8 @@ func TestLateRoot(t *testing.T) {
 
 func TestNoFeed(t *testing.T) {
 	for _, body := range []string{"", " ", "<", "<html><body>Just a moment</body></html>", "<?xml version=\"1.0\"?>", `{"error": "down"}`, "{}", "[]", "not found",
-		"<opml><body/></opml>", "<rss", `{"items": 1}`, "\xff\xfe", "\x00\x00\x00\x00"} {
+		"<opml><body/></opml>", "<rss", `{"items": 1}`, `{"version":"https://jsonfeed.org/version/1.1","items":null}`, `{"version":"https://jsonfeed.org/version/1.1"}`,
+		`{"version":"https://jsonfeed.org/version/1.1","items":"x"}`, `{"items":{"id":"1"}}`, `{"items":{"0":{"attachments":[{"url":"/a"}]`, "\xff\xfe", "\x00\x00\x00\x00"} {
 		if doc, err := parse([]byte(body), nil, feedBase()); !errors.Is(err, fetcher.ErrMalformed) {
 			t.Errorf("%q: %+v, error %v, want ErrMalformed", body, doc, err)
 		}
