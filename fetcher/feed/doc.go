@@ -33,12 +33,13 @@
 // bytes are gzip or Content-Encoding says deflate, and converted to UTF-8. The encoding is taken
 // from the byte order mark, the Content-Type, the XML declaration or the text itself. Characters
 // that XML forbids, and references to them, are left out.
-// If a document is cut off, or some items are broken, the other items are read. Dates may be
-// seconds since 1970. A date without a time zone is UTC. Names of time zones are those of Europe
-// and North America; a date with another name is none, unless it has an offset. A date such as
-// 11/05/2026, of which each number can be the month, is none either; with AM or PM the month is
-// the first, with dots the second. A document may have 15 MiB after decompression, 20,000 entries
-// (the newest 1,000 are read), 300,000 elements and attributes, and elements nested 256 deep.
+// If a document is cut off, or some items are broken, the other items are read. An item that cannot
+// be read becomes a post without an id once, for the engine to count. Dates may be seconds since
+// 1970. A date without a time zone is UTC. Names of time zones are those of Europe and North
+// America; a date with another name is none, unless it has an offset. A date such as 11/05/2026, of
+// which each number can be the month, is none either; with AM or PM the month is the first, with
+// dots the second. A document may have 15 MiB after decompression, 20,000 entries (the newest 1,000
+// are read), 300,000 elements and attributes, and elements nested 256 deep.
 //
 // # Which entry is which
 //

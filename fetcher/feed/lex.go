@@ -2,6 +2,7 @@ package feed
 
 import (
 	"html"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,8 @@ type outline struct {
 	tail  bool     // there is an item without an end
 	deep  bool     // elements outside of items are nested too deep
 	large bool     // there are more than maxItems or maxMarks
+
+	mended string // the document without what XML forbids, "" if there is nothing of it
 }
 
 // span is an item or entry of a document.
@@ -46,6 +49,16 @@ type lexer struct {
 	text  string
 	pos   int
 	marks int // elements and attributes that next has passed
+
+	mended []byte // see mend
+	done   int
+}
+
+// mend replaces a part of the text in mended, which has the text up to done.
+func (l *lexer) mend(start, end int, by string) {
+	l.marks++
+	l.mended = append(append(l.mended, l.text[l.done:start]...), by...)
+	l.done = end
 }
 
 // next returns the next tag, or false at the end. It skips comments, CDATA sections,
@@ -57,6 +70,11 @@ func (l *lexer) next() (t tag, ok bool) {
 			return t, false
 		}
 		start := l.pos + i
+		if j := strings.Index(l.text[l.pos:start], "]]>"); j >= 0 { // outside of CDATA, where it is text
+			l.pos += j + len("]]>")
+			l.mend(l.pos-1, l.pos, "&gt;")
+			continue
+		}
 		rest := l.text[start:]
 		switch {
 		case strings.HasPrefix(rest, "<!--"):
@@ -73,7 +91,8 @@ func (l *lexer) next() (t tag, ok bool) {
 				l.marks += 1 + strings.Count(l.text[t.start:t.end], "=")
 			}
 			return t, ok && l.marks <= maxMarks
-		default: // a bare <
+		default: // a bare <, which is text
+			l.mend(start, start+1, "&lt;")
 			l.pos, ok = start+1, true
 		}
 		if !ok {
@@ -159,9 +178,14 @@ func isNameEnd(c byte) bool {
 }
 
 // outlineOf finds the items of an XML document.
-func outlineOf(text string) outline {
-	o := outline{root: -1}
+func outlineOf(text string) (o outline) {
+	o.root = -1
 	l := lexer{text: text}
+	defer func() {
+		if l.done > 0 {
+			o.mended = string(l.mended) + text[l.done:]
+		}
+	}()
 	var open []tag
 	for {
 		t, ok := l.next()
@@ -205,36 +229,34 @@ func closeTag(open []tag, name string) []tag {
 	return open
 }
 
-// item reads an item, whose start tag is first. whole is false if the end tag is missing.
+// item reads an item, whose start tag is first. The next item, and the end of what contains items,
+// end it too. whole is false if there is none of these.
 func (l *lexer) item(first tag) (s span, whole bool) {
 	start := l.text[first.start:first.end]
 	s = span{start: first.start, end: first.end, about: attribute(start, "about"), base: attribute(start, "xml:base")}
 	if first.empty {
 		return s, true
 	}
-	same, depth := 1, 0
+	var open []tag
 	for {
 		t, ok := l.next()
 		if !ok {
 			return s, false
 		}
-		switch {
+		outer := closeTag(open, t.name)
+		switch inside := t.closing && len(outer) < len(open); {
+		case inside:
+			open = outer
 		case t.closing && t.name == first.name:
-			if same--; same == 0 {
-				s.end = t.end
-				return s, true
-			}
-			depth--
-		case t.closing:
-			depth--
-		case t.empty:
-		default:
-			if t.name == first.name {
-				same++
-			}
-			if depth++; depth > maxDepth {
-				s.deep = true
-			}
+			s.end = t.end
+			return s, true
+		case t.closing && slices.Contains(containers, t.local()), !t.closing && t.name == first.name && len(open) == 0:
+			l.mend(t.start, t.start, "</"+first.name+">")
+			l.pos, s.end = t.start, t.start
+			return s, true
+		case !t.closing && !t.empty:
+			open = append(open, t)
+			s.deep = s.deep || len(open) > maxDepth
 		}
 	}
 }

@@ -32,6 +32,7 @@ type document struct {
 	next   string // URL of older entries, "" for none
 	pauses pauses
 	cut    bool // the end is missing, or an item could not be read
+	lost   int  // items that could not be read
 }
 
 // about has the properties of the feed itself.

@@ -11,6 +11,10 @@ import (
 // because gofeed would convert the encoding of the XML declaration a second time.
 func parseXML(text string, base *url.URL) (*document, error) {
 	o := outlineOf(text)
+	if o.mended != "" {
+		text = o.mended
+		o = outlineOf(text)
+	}
 	switch {
 	case o.root < 0 || o.name != "rss" && o.name != "rdf" && o.name != "feed":
 		return nil, notFeed(text, o.name, base)
@@ -33,7 +37,7 @@ func parseXML(text string, base *url.URL) (*document, error) {
 	case mended == nil || whole != nil && len(whole.entries) >= len(mended.entries):
 		return whole, nil
 	}
-	mended.cut = true
+	mended.cut, mended.lost = true, min(len(o.items), maxEntries)-len(mended.entries)
 	return mended, nil
 }
 

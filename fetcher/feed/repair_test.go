@@ -155,6 +155,36 @@ func swallowed(text string, at int) bool {
 		strings.Contains(around, "<item") || strings.Contains(around, "<entry") || strings.Contains(around, "CDATA") || strings.Contains(around, "]]>")
 }
 
+// Markup that XML forbids costs nothing where it is clear what it means. Other items that cannot
+// be read are counted.
+func TestForbiddenMarkup(t *testing.T) {
+	for _, tt := range []struct {
+		name, body string
+		want       []string // titles
+		lost       int
+	}{
+		{"a < before a space", "<item><title>a < b</title></item><item><title>c</title></item>", []string{"a < b", "c"}, 0},
+		{"a < before a digit", "<item><title>a <3 b</3 c</title></item>", []string{"a <3 b</3 c"}, 0},
+		{"a < in an attribute", `<item><title>a</title><x y="1 < 2"/></item>`, []string{"a"}, 0},
+		{"]]> in a text", "<item><title>a ]]> b]]></title></item><item><title>c</title></item>", []string{"a ]]> b]]>", "c"}, 0},
+		{"]]> where it is allowed", `<item><!-- ]]> < --><title>a</title><x y="]]>"/></item>`, []string{"a"}, 0},
+		{"CDATA in CDATA", "<item><title><![CDATA[a <![CDATA[x]]> b]]></title></item><item><title>c</title></item>", []string{"a <![CDATA[x b]]>", "c"}, 0},
+		{"an item in an item", "<item><title>a</title><item><title>b</title></item>", []string{"a", "b"}, 0},
+		{"the last item without an end", "<item><title>a</title></item><item><title>b", []string{"a", "b"}, 0},
+		{"an item in an item's element", "<item><title>a</title><x><item><title>no</title></item></x></item><item><title>b</title></item>", []string{"a", "b"}, 0},
+		{"a < before a name", "<item><title>a</title></item><item><title>a<b c</title></item>", []string{"a"}, 1},
+	} {
+		for end, body := range map[string]string{
+			"</channel></rss>": "<rss><channel>" + tt.body, "</feed>": "<feed>" + strings.ReplaceAll(strings.ReplaceAll(tt.body, "<item>", "<entry>"), "</item>", "</entry>"),
+		} {
+			doc, err := parse([]byte(body+end), nil, feedBase())
+			if err != nil || !slices.Equal(titles(doc), tt.want) || doc.lost != tt.lost || doc.cut != (tt.lost > 0) {
+				t.Errorf("%s, %s: %+v, error %v, want %q and %d lost", tt.name, end, doc, err, tt.want, tt.lost)
+			}
+		}
+	}
+}
+
 // An object with numbers as keys is a list, whole or cut off.
 func TestItemsByNumber(t *testing.T) {
 	text := strings.Replace(samples["JSON Feed"], `"items": [`, `"items": {"2":`, 1)

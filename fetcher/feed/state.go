@@ -32,6 +32,7 @@ type polled struct {
 	why    error     // the lasting error of that refusal, or nil
 	gone   time.Time // time of the first 410, if all answers since then were 410
 	doc    pauses    // the pauses in the last document
+	lost   int       // items of it that could not be read
 
 	validated validators // for the page in Fetcher.pages
 

@@ -129,7 +129,10 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		UserID: a.id, RateLimit: resp.RateLimit}
 	if !older {
 		s.set(func(p *polled) {
-			p.doc = doc.pauses
+			for range doc.lost - p.lost { // the engine counts and reports a post without an id
+				page.Tweets = append(page.Tweets, fetcher.Tweet{Username: a.name, UserID: a.id})
+			}
+			p.doc, p.lost = doc.pauses, doc.lost
 			f.answered(p, got, asked)
 		})
 		f.named(a, s, f.topicOf(doc, got.url))

@@ -59,6 +59,26 @@ func TestUnasked304(t *testing.T) {
 	}
 }
 
+// Items that cannot be read are posts without an id, once.
+func TestLostItems(t *testing.T) {
+	const broken = "<item><title>a<b c</title></item>"
+	body := ""
+	f, _ := serving(t, nil, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
+	r := newReader(t, f)
+	for i, lost := range []int{1, 1, 2, 0, 1} {
+		body = strings.Replace(items("a", fmt.Sprint(i)), "</channel>", strings.Repeat(broken, lost)+"</channel>", 1)
+		n := 0
+		for _, tw := range r.read().Tweets {
+			if tw.ID == "" {
+				n++
+			}
+		}
+		if want := []int{1, 0, 1, 0, 1}[i]; n != want {
+			t.Errorf("document %d: %d posts without an id, want %d", i, n, want)
+		}
+	}
+}
+
 // What comes over the wire is small, and grows when it is unpacked.
 func TestBombs(t *testing.T) {
 	f, _ := serving(t, func(c *feed.Config) { c.MaxBody = 1 << 20 }, func(w http.ResponseWriter, _ *http.Request) {
