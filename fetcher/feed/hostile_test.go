@@ -23,6 +23,8 @@ func TestDocumentOfElements(t *testing.T) {
 		"items of RSS":              rss(strings.Repeat("<item/>", many)),
 		"elements outside of items": rss(strings.Repeat("<a/>", maxMarks+1)),
 		"elements of an item":       rss("<item>" + strings.Repeat("<a/>", maxMarks+1) + "</item>"),
+		"a < that begins nothing":   rss("<item>" + strings.Repeat("<", maxMarks+1) + "</item>"),
+		"]]> outside of CDATA":      rss("<item>" + strings.Repeat("]]>", 4_000_000) + "</item>"),
 		"attributes":                rss("<item " + strings.Repeat(`a="" `, maxMarks+1) + "/>"),
 		"items of JSON Feed":        json("{}" + strings.Repeat(",{}", many)),
 		"items of JSON Feed, cut":   json("{}" + strings.Repeat(",{}", many+100))[:3*(many+100)],

@@ -70,10 +70,13 @@ func (l *lexer) next() (t tag, ok bool) {
 			return t, false
 		}
 		start := l.pos + i
-		if j := strings.Index(l.text[l.pos:start], "]]>"); j >= 0 { // outside of CDATA, where it is text
+		for { // ]]> outside of CDATA, which is text
+			j := strings.Index(l.text[l.pos:start], "]]>")
+			if j < 0 {
+				break
+			}
 			l.pos += j + len("]]>")
 			l.mend(l.pos-1, l.pos, "&gt;")
-			continue
 		}
 		rest := l.text[start:]
 		switch {
@@ -93,7 +96,7 @@ func (l *lexer) next() (t tag, ok bool) {
 			return t, ok && l.marks <= maxMarks
 		default: // a bare <, which is text
 			l.mend(start, start+1, "&lt;")
-			l.pos, ok = start+1, true
+			l.pos, ok = start+1, l.marks <= maxMarks
 		}
 		if !ok {
 			return t, false

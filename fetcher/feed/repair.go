@@ -11,7 +11,7 @@ import (
 // because gofeed would convert the encoding of the XML declaration a second time.
 func parseXML(text string, base *url.URL) (*document, error) {
 	o := outlineOf(text)
-	if o.mended != "" {
+	if o.mended != "" && !o.large {
 		text = o.mended
 		o = outlineOf(text)
 	}
