@@ -23,11 +23,12 @@ type reader struct {
 	sched   *scheduler
 	alarm   *alarm
 	stop    <-chan struct{}
+	stopped time.Time // when stop was closed: what becomes due later is not claimed
 	renewal time.Time // when claims are to be renewed
 }
 
-// run claims and queues deliveries when they are due, and sleeps in between. It ends when
-// the dispatcher stops and no delivery is due, or when ctx ends.
+// run claims and queues deliveries when they are due, and sleeps in between. It ends when the
+// dispatcher stops and has claimed what was due then, or when ctx ends.
 func (r *reader) run(ctx context.Context) {
 	stop := r.stop
 	timer := time.NewTimer(idleWait)
@@ -45,7 +46,7 @@ func (r *reader) run(ctx context.Context) {
 		case <-timer.C:
 		case <-r.alarm.bell:
 		case <-stop:
-			stop = nil
+			stop, r.stopped = nil, r.cfg.Now()
 		case <-ctx.Done():
 		}
 		r.alarm.awake()
@@ -78,6 +79,9 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	}
 	if round.parts != nil && *round.parts == (fleet.Set{}) {
 		return idleWait, false, nil
+	}
+	if !r.stopped.IsZero() {
+		now = r.stopped
 	}
 	next, ok, err := r.cfg.Outbox.NextDue(ctx, round.parts)
 	if err != nil {
