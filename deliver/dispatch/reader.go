@@ -33,11 +33,12 @@ func (r *reader) run(ctx context.Context) {
 	stop := r.stop
 	timer := time.NewTimer(idleWait)
 	defer timer.Stop()
-	for ctx.Err() == nil {
+	for failed := false; ctx.Err() == nil; {
 		wait, due, err := r.look(ctx)
-		if err != nil && ctx.Err() == nil {
-			r.cfg.Logger.Error("cannot read the outbox", "error", err)
+		if err != nil && ctx.Err() == nil && !failed {
+			r.cfg.Logger.Error("cannot read the outbox: trying each second", "error", err)
 		}
+		failed = err != nil
 		if stop == nil && !due {
 			return
 		}

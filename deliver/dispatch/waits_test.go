@@ -15,6 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // gaps are the times between attempts to an endpoint, in whole milliseconds.
@@ -257,6 +258,46 @@ func TestSealedEndpointWaits(t *testing.T) {
 			if e.State != deliver.StateDelivered || e.Attempts != 1 {
 				t.Errorf("%s is %s after %d attempts", e.Event.TweetID, e.State, e.Attempts)
 			}
+		}
+	})
+}
+
+// unread is an outbox that cannot be read while down is set.
+type unread struct {
+	deliver.Outbox
+	down *atomic.Bool
+}
+
+func (o unread) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
+	if o.down.Load() {
+		return time.Time{}, false, errors.New("down")
+	}
+	return o.Outbox.NextDue(ctx, parts)
+}
+
+// An outbox that cannot be read is tried each second, and an outage is told once.
+func TestOutboxIsTriedEachSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		var lines strings.Builder
+		b := newBench(t, nil, func(c *dispatch.Config) {
+			c.Outbox, c.Logger = unread{c.Outbox, &down}, slog.New(slog.NewTextHandler(&lines, nil))
+		})
+		b.endpoint("a")
+		b.run()
+		for outage := range 2 {
+			down.Store(true)
+			b.commit("a", fmt.Sprint("p", outage), 1, false)
+			pass(time.Minute)
+			down.Store(false)
+			pass(time.Second)
+			if got := len(b.all()); got != outage+1 {
+				t.Errorf("%d sent a second after %d outages", got, outage+1)
+			}
+		}
+		b.stop()
+		if n := strings.Count(lines.String(), "cannot read the outbox"); n != 2 {
+			t.Errorf("%d lines of two outages:\n%s", n, &lines)
 		}
 	})
 }

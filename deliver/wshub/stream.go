@@ -89,12 +89,14 @@ func (s *stream) run(ctx context.Context) {
 			err = s.follow(ctx, look, &checked)
 			look = err != nil
 		}
-		failed = err != nil
 		wait := s.h.opts.CatchUp
 		if err != nil {
-			s.h.logError("cannot read events", "owner", s.owner, "error", err)
 			wait = min(wait, readAgain)
 		}
+		if err != nil && !failed {
+			s.h.logError("cannot read events: trying each second", "owner", s.owner, "error", err)
+		}
+		failed = err != nil
 		timer.Reset(wait)
 	}
 }
