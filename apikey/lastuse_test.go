@@ -32,7 +32,10 @@ func TestLastUse(t *testing.T) {
 		defer wg.Wait()
 		defer stop()
 		begun := time.Now()
-		at := func(d time.Duration) { <-time.After(time.Until(begun.Add(d + time.Millisecond))) }
+		at := func(d time.Duration) {
+			<-time.After(time.Until(begun.Add(d + time.Millisecond)))
+			synctest.Wait()
+		}
 		want := func(text string, last time.Duration, n int) {
 			t.Helper()
 			keys := list(t, m)

@@ -31,7 +31,7 @@ func newServerV2(t testing.TB, floor func() int) *jetstreamServer {
 		}
 		q := r.URL.Query()
 		place := s.Len()
-		n, err := strconv.Atoi(q.Get("cursor"))
+		n, err := strconv.ParseInt(q.Get("cursor"), 10, 64)
 		switch {
 		case r.URL.Path != pathV2:
 			http.NotFound(w, r)
@@ -39,11 +39,11 @@ func newServerV2(t testing.TB, floor func() int) *jetstreamServer {
 		case q.Has("wantedCollections") || q.Has("requireHello") || len(r.URL.RawQuery) > 8<<10:
 			refuse(http.StatusBadRequest, "InvalidRequest")
 			return
-		case err == nil && n < 1e15 && n < floor():
+		case err == nil && n < 1e15 && n < int64(floor()):
 			refuse(http.StatusBadRequest, "CursorTooOld")
 			return
 		case err == nil:
-			place = min(place, n-1)
+			place = int(min(int64(place), n-1))
 		}
 		s.Serve(w, r, place)
 	}))
