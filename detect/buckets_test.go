@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,18 +167,27 @@ func TestALimitOfAllCallsClosesEveryBucket(t *testing.T) {
 // turns lets each account of a host be read again only after some time.
 type turns struct {
 	hosts
+	mu    sync.Mutex
 	every time.Duration
 	next  map[string]time.Time // by account
 	asked [][]string           // owners
 }
 
 func (s *turns) Turn(c fetcher.Call, owners []string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.asked = append(s.asked, owners)
 	if wait := time.Until(s.next[c.Account.Username]); s.Bucket(c) == "" || wait > 0 {
 		return wait
 	}
 	s.next[c.Account.Username] = time.Now().Add(s.every)
 	return 0
+}
+
+func (s *turns) set(every time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.every = every
 }
 
 // Accounts of one host are read in turn. Who watches one that is therefore read less often than
@@ -218,13 +228,16 @@ func TestTurns(t *testing.T) {
 			t.Errorf("a is polled %d times in 10 minutes and c %d times, want 24 and 60", a, c)
 		}
 		told("later", 2)
-		if !slices.ContainsFunc(s.asked, func(owners []string) bool { return slices.Equal(owners, []string{"o", "p"}) }) {
+		s.mu.Lock()
+		asked := s.asked
+		s.mu.Unlock()
+		if !slices.ContainsFunc(asked, func(owners []string) bool { return slices.Equal(owners, []string{"o", "p"}) }) {
 			t.Error("not asked for the turn of both owners of an account")
 		}
-		s.every = 0
+		s.set(0)
 		after(time.Minute)
 		told("without turns", 0, "m a@one false", "n a@one false", "m b@one false")
-		s.every = 25 * time.Second
+		s.set(25 * time.Second)
 		after(time.Minute)
 		told("in turn again", 2, "m a@one true", "n a@one true", "m b@one true")
 		if err := d.Remove(t.Context(), "m"); err != nil {
