@@ -184,10 +184,12 @@ func (s *turns) Turn(c fetcher.Call, owners []string) time.Duration {
 	return 0
 }
 
-func (s *turns) set(every time.Duration) {
+// set sets every, and returns asked.
+func (s *turns) set(every time.Duration) [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.every = every
+	return s.asked
 }
 
 // Accounts of one host are read in turn. Who watches one that is therefore read less often than
@@ -228,13 +230,9 @@ func TestTurns(t *testing.T) {
 			t.Errorf("a is polled %d times in 10 minutes and c %d times, want 24 and 60", a, c)
 		}
 		told("later", 2)
-		s.mu.Lock()
-		asked := s.asked
-		s.mu.Unlock()
-		if !slices.ContainsFunc(asked, func(owners []string) bool { return slices.Equal(owners, []string{"o", "p"}) }) {
+		if !slices.ContainsFunc(s.set(0), func(owners []string) bool { return slices.Equal(owners, []string{"o", "p"}) }) {
 			t.Error("not asked for the turn of both owners of an account")
 		}
-		s.set(0)
 		after(time.Minute)
 		told("without turns", 0, "m a@one false", "n a@one false", "m b@one false")
 		s.set(25 * time.Second)

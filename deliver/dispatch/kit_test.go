@@ -12,6 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/internal/delivertest"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -85,17 +86,7 @@ func newBenchOn(t *testing.T, store *memory.Store, answer func(context.Context, 
 }
 
 func (b *bench) run() {
-	ctx, cut := context.WithCancel(context.Background())
-	b.cut, b.done = cut, make(chan error, 1)
-	go func() {
-		b.done <- b.d.Run(ctx)
-		close(b.done)
-	}()
-	// A test that fails early must not leave a dispatcher to its timers.
-	b.t.Cleanup(func() {
-		cut()
-		<-b.done
-	})
+	b.done, b.cut = delivertest.Run(b.t, b.d.Run)
 	synctest.Wait()
 }
 
@@ -139,28 +130,37 @@ func (b *bench) endpoint(id string) {
 func (b *bench) commit(source, prefix string, n int, handOver bool) []deliver.Delivery {
 	b.t.Helper()
 	batch := &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second)}
+	ds := committed(b.t, b.store, batch, source, prefix, n)
+	if handOver {
+		b.d.Enqueue(ds)
+	}
+	return ds
+}
+
+// committed stores a batch with n events of a source.
+func committed(t *testing.T, store *memory.Store, batch *detect.Batch, source, prefix string, n int, handlers ...string) []deliver.Delivery {
+	t.Helper()
 	for i := range n {
 		tweet := fmt.Sprintf("%s%d", prefix, i)
 		batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID(source, tweet), Source: src(source), TweetID: tweet,
-			Body: []byte(`{"tweet_id":"` + tweet + `"}`), PublishedAt: time.Now(), DetectedAt: time.Now()})
+			Body: []byte(`{"tweet_id":"` + tweet + `"}`), PublishedAt: time.Now(), DetectedAt: time.Now(), Handlers: handlers})
 	}
-	if err := b.store.Ports().Journal.Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
-		b.t.Fatal(err)
-	}
-	if handOver {
-		b.d.Enqueue(batch.Deliveries)
+	if err := store.Ports().Journal.Commit(t.Context(), []*detect.Batch{batch}); err != nil {
+		t.Fatal(err)
 	}
 	return batch.Deliveries
 }
 
-func (b *bench) log() []deliver.LogEntry {
-	b.t.Helper()
-	p, err := b.store.Ports().Log.Deliveries(b.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
+func logged(t *testing.T, store *memory.Store) []deliver.LogEntry {
+	t.Helper()
+	p, err := store.Ports().Log.Deliveries(t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return p.Entries
 }
+
+func (b *bench) log() []deliver.LogEntry { return logged(b.t, b.store) }
 
 func pass(d time.Duration) {
 	<-time.After(d)

@@ -36,7 +36,7 @@ func TestWake(t *testing.T) {
 		before, _ = spy.count()
 		release := make(chan struct{})
 		spy.mu.Lock()
-		spy.looking = func() { <-release }
+		spy.looking = func() error { <-release; return nil }
 		spy.mu.Unlock()
 		a.d.Wake()
 		synctest.Wait() // the look has begun

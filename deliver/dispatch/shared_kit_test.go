@@ -12,6 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/internal/delivertest"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/roles"
@@ -77,16 +78,7 @@ func (s *shared) stored() roles.EndpointStore { return roles.Endpoints(s.store.P
 
 func (s *shared) run() {
 	for _, node := range s.nodes {
-		ctx, cut := context.WithCancel(context.Background())
-		node.cut, node.done = cut, make(chan error, 1)
-		go func() {
-			node.done <- node.d.Run(ctx)
-			close(node.done)
-		}()
-		s.t.Cleanup(func() {
-			cut()
-			<-node.done
-		})
+		node.done, node.cut = delivertest.Run(s.t, node.d.Run)
 	}
 	synctest.Wait()
 }
@@ -175,15 +167,7 @@ func (n *sharer) stored(source, prefix string, events int, handlers ...string) [
 	lanes := n.lanes
 	n.mu.Unlock()
 	batch := &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second), Lanes: &lanes}
-	for i := range events {
-		tweet := fmt.Sprintf("%s%d", prefix, i)
-		batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID(source, tweet), Source: src(source), TweetID: tweet,
-			Body: []byte("{}"), PublishedAt: time.Now(), DetectedAt: time.Now(), Handlers: handlers})
-	}
-	if err := n.store.Ports().Journal.Commit(n.t.Context(), []*detect.Batch{batch}); err != nil {
-		n.t.Fatal(err)
-	}
-	return batch.Deliveries
+	return committed(n.t, n.store, batch, source, prefix, events, handlers...)
 }
 
 // endpoint binds an endpoint to the source of the same name, and returns its part.
@@ -213,14 +197,7 @@ func (s *shared) by(endpoint string) (list []string) {
 	return list
 }
 
-func (s *shared) log() []deliver.LogEntry {
-	s.t.Helper()
-	p, err := s.store.Ports().Log.Deliveries(s.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return p.Entries
-}
+func (s *shared) log() []deliver.LogEntry { return logged(s.t, s.store) }
 
 // spied is an outbox that remembers what it was asked.
 type spied struct {
@@ -230,7 +207,7 @@ type spied struct {
 	parts   []*fleet.Set
 	back    int // settlements without an attempt
 	settled func(ss []deliver.Settlement) error
-	looking func() // called at each look, if set
+	looking func() error // called at each look, if set
 }
 
 func (o *spied) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
@@ -240,7 +217,9 @@ func (o *spied) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 	looking := o.looking
 	o.mu.Unlock()
 	if looking != nil {
-		looking()
+		if err := looking(); err != nil {
+			return time.Time{}, false, err
+		}
 	}
 	return o.Outbox.NextDue(ctx, parts)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/internal/delivertest"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/internal/roles"
@@ -69,17 +70,7 @@ func (b *bench) all() []sent {
 }
 
 func (b *bench) run() {
-	ctx, cut := context.WithCancel(context.Background())
-	b.cut, b.done = cut, make(chan error, 1)
-	go func() {
-		b.done <- b.d.Run(ctx)
-		close(b.done)
-	}()
-	// A test that fails early must not leave a dispatcher to its timers.
-	b.t.Cleanup(func() {
-		cut()
-		<-b.done
-	})
+	b.done, b.cut = delivertest.Run(b.t, b.d.Run)
 	synctest.Wait()
 }
 
