@@ -232,8 +232,7 @@ func (s *scheduler) offer(l *lane) {
 	s.ready.offer(l)
 }
 
-// offerAfter offers the lane again after a while, but not once the scheduler closes: workers that end
-// a job would go on with such lanes for as long as there are some.
+// offerAfter offers the lane again after a while.
 func (s *scheduler) offerAfter(l *lane, wait time.Duration) {
 	if l.timer != nil {
 		l.timer.Reset(wait)
@@ -242,10 +241,8 @@ func (s *scheduler) offerAfter(l *lane, wait time.Duration) {
 	l.timer = time.AfterFunc(wait, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if !s.closing {
-			s.offer(l)
-			s.pump()
-		}
+		s.offer(l)
+		s.pump()
 	})
 }
 

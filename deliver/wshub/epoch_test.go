@@ -2,6 +2,7 @@ package wshub_test
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -131,9 +132,10 @@ func TestEpochThatChanges(t *testing.T) {
 	})
 }
 
-// The store is read while the epoch changes, and fails meanwhile.
+// The store is read while the epoch changes, and fails meanwhile, which is told once.
 func TestEpochChangesDuringAnOutage(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world) {
+	var log strings.Builder
+	inWorld(t, func(o *wshub.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) }, func(t *testing.T, w *world) {
 		w.store.commit(repeat(alpha, 100)...)
 		c := w.open("")
 		c.wants("connected 100")
@@ -142,6 +144,9 @@ func TestEpochChangesDuringAnOutage(t *testing.T) {
 		w.hub.SetEpoch(8)
 		w.hub.Publish(w.store.commit(alpha))
 		advance(10 * time.Second)
+		if n := strings.Count(log.String(), "cannot read events"); n != 1 {
+			t.Errorf("%d lines of an outage of 10 s:\n%s", n, &log)
+		}
 		w.hub.SetEpoch(9)
 		w.store.fail(nil)
 		c.wants("gap 1-61 of 9")

@@ -307,11 +307,7 @@ func tweets(from, to uint64) (want []string) {
 }
 
 func repeat(src deliver.Source, n int) []deliver.Source {
-	srcs := make([]deliver.Source, n)
-	for i := range srcs {
-		srcs[i] = src
-	}
-	return srcs
+	return slices.Repeat([]deliver.Source{src}, n)
 }
 
 var errDown = errors.New("store is down")

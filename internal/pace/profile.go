@@ -19,8 +19,8 @@ const (
 	beliefMost = 5 * beliefUnit
 )
 
-// profile counts an account's posts by part of the hour. A profile is trusted as far as it predicted the account's
-// later posts, so chance patterns have no effect.
+// profile counts an account's posts by part of the hour. A profile is trusted as far as it
+// predicted the account's later posts, so chance patterns have no effect.
 type profile struct {
 	counts [parts / 2]uint8 // see counts
 	belief int8             // ln of how much better it predicted than an even profile, in steps of 1/beliefUnit
