@@ -24,9 +24,9 @@ type Notice struct {
 type NoticeKind string
 
 // Kinds of notices. A change of an endpoint is stored before its notice is sent. If several
-// processes share the store, one of them sends the notice, or each of those that notice the change
-// within milliseconds. In-process handlers are never disabled: for them there is only
-// NoticeExhausted.
+// processes share the store, one of them sends the notice; two that notice a failing or recovered
+// endpoint within milliseconds may both send it. In-process handlers are never disabled: for them
+// there is only NoticeExhausted.
 const (
 	// NoticeFailing means that the tenth attempt in a row has failed.
 	NoticeFailing NoticeKind = "failing"

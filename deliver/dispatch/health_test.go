@@ -209,21 +209,26 @@ func TestHealthIsToldOnce(t *testing.T) {
 			<-time.After(time.Second)
 			return deliver.Result{OK: up.Load(), StatusCode: 500}
 		}
-		one := newBench(t, answer, func(c *dispatch.Config) { c.Observer = w.observe })
-		two := newBenchOn(t, one.store, answer, func(c *dispatch.Config) { c.Observer = w.observe })
+		tune := func(c *dispatch.Config) { c.Observer, c.RetrySchedule = w.observe, []time.Duration{} }
+		one := newBench(t, answer, tune)
 		one.endpoint("a")
-		for _, b := range []*bench{one, two} {
-			b.run()
-			defer b.stop()
-			b.commit("a", fmt.Sprint(time.Now().UnixNano(), "-"), 12, true)
-			pass(10 * time.Millisecond) // so that the second notices later
+		two := newBenchOn(t, one.store, answer, tune)
+		send := func(times int, told string) {
+			for _, b := range []*bench{one, two} {
+				b.commit("a", fmt.Sprint(time.Now().UnixNano(), "-"), times, true)
+				pass(10 * time.Millisecond) // so that the second notices later
+			}
+			if pass(10 * time.Minute); w.kinds() != told {
+				t.Errorf("told %q, want %q", w.kinds(), told)
+			}
 		}
-		pass(20 * time.Second)
+		one.run()
+		two.run()
+		send(10, "failing")
 		up.Store(true)
-		pass(20 * time.Second)
-		if w.kinds() != "failing recovered" {
-			t.Errorf("told %q", w.kinds())
-		}
+		send(1, "failing recovered")
+		one.stop()
+		two.stop()
 	})
 }
 

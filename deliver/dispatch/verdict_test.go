@@ -98,16 +98,9 @@ func TestAskingForeverIsFailing(t *testing.T) {
 	}
 	for m := 60; m <= 25*60; m++ {
 		v := h.record(at(m), &asked, true)
-		kind, since := v.Kind, v.Since
-		want := deliver.NoticeKind("")
-		switch m {
-		case 69:
-			want = deliver.NoticeFailing
-		case 25 * 60:
-			want = deliver.NoticeDisabled
-		}
-		if kind != want || kind != "" && !since.Equal(at(60)) {
-			t.Fatalf("minute %d: told %q since %s, want %q since %s", m, kind, since, want, at(60))
+		want := map[int]deliver.NoticeKind{69: deliver.NoticeFailing, 25 * 60: deliver.NoticeDisabled}[m]
+		if v.Kind != want || v.Kind != "" && !v.Since.Equal(at(60)) {
+			t.Fatalf("minute %d: told %q since %s, want %q since %s", m, v.Kind, v.Since, want, at(60))
 		}
 	}
 	h = health{}
