@@ -25,7 +25,7 @@ const (
 	stopped                // in a graceful stop
 )
 
-// points lists all points. Those that begin with "sqlite." are inside the store's transactions. The
+// points lists all points. Those that begin with "sqlite." or "sqlstore." are inside the store's transactions. The
 // others are in the wrappers around the store's ports, the fetcher, the webhook transport and the
 // handler. "x.asked" is just before the call of x. "x.done" is after the call took effect, before
 // the caller has the answer.
@@ -47,17 +47,17 @@ var points = []point{
 	{name: "sqlite.schema.committed", when: opening, store: "sqlite"},
 	{name: "sqlite.tx.written", skip: 30, store: "sqlite"},
 	{name: "sqlite.tx.committed", skip: 30, store: "sqlite"},
-	{name: "sqlite.commit.batch", skip: 20, store: "sqlite"},
-	{name: "sqlite.commit.event", skip: 20, store: "sqlite"},
-	{name: "sqlite.commit.table", skip: 20, store: "sqlite"},
-	{name: "sqlite.settle.attempt", skip: 20, store: "sqlite"},
-	{name: "sqlite.claim.leased", skip: 4, store: "sqlite"},
-	{name: "sqlite.ledger.balance", skip: 10, store: "sqlite"},
-	{name: "sqlite.ledger.reserve", skip: 2, do: doReserve, store: "sqlite"},
-	{name: "sqlite.ledger.resolve", skip: 2, do: doCommit, store: "sqlite"},
-	{name: "sqlite.record.put", do: doCreateMonitor, store: "sqlite"},
-	{name: "sqlite.record.deleted", do: doDeleteMonitor, store: "sqlite"},
-	{name: "sqlite.endpoint.settled", do: doDeleteEndpoint, store: "sqlite"},
+	{name: "sqlstore.commit.batch", skip: 20, store: "sqlite"},
+	{name: "sqlstore.commit.event", skip: 20, store: "sqlite"},
+	{name: "sqlstore.commit.table", skip: 20, store: "sqlite"},
+	{name: "sqlstore.settle.attempt", skip: 20, store: "sqlite"},
+	{name: "sqlstore.claim.leased", skip: 4, store: "sqlite"},
+	{name: "sqlstore.ledger.balance", skip: 10, store: "sqlite"},
+	{name: "sqlstore.ledger.reserve", skip: 2, do: doReserve, store: "sqlite"},
+	{name: "sqlstore.ledger.resolve", skip: 2, do: doCommit, store: "sqlite"},
+	{name: "sqlstore.record.put", do: doCreateMonitor, store: "sqlite"},
+	{name: "sqlstore.record.deleted", do: doDeleteMonitor, store: "sqlite"},
+	{name: "sqlstore.endpoint.settled", do: doDeleteEndpoint, store: "sqlite"},
 	{name: "sqlite.close.stopped", when: stopped, store: "sqlite"},
 }
 

@@ -2,13 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
 // SchemaVersion is the version of the schema that this package makes.
@@ -17,7 +17,7 @@ const SchemaVersion = schemaVersion
 // EraseSome is a step of Erase.
 func (s *Store) EraseSome(ctx context.Context, owner string) (more bool, err error) {
 	err = s.write(ctx, func(t *tx) (err error) {
-		_, more, err = eraseSome(t, owner)
+		_, more, err = s.roles.EraseSome(t, owner)
 		return err
 	})
 	return more, err
@@ -50,15 +50,19 @@ func (s *Store) Stopped() bool { return s.w.ctx.Err() != nil }
 // Ask gives the first column of a query's last row, on the connection that writes.
 func (s *Store) Ask(ctx context.Context, query string) (answer string, err error) {
 	err = s.write(ctx, func(t *tx) error {
-		return each(t, query, nil, func(rows *sql.Rows) error { return rows.Scan(&answer) })
+		return t.Ask(query, nil, func(rows sqlstore.Rows) error { return rows.Scan(&answer) })
 	})
 	return answer, err
 }
 
 // AskReader is Ask on a connection that reads.
 func (s *Store) AskReader(ctx context.Context, query string) (answer string, err error) {
-	err = s.read(ctx, func(r *snapshot) error {
-		return each(r, query, nil, func(rows *sql.Rows) error { return rows.Scan(&answer) })
+	err = backend{s}.Read(ctx, func(q sqlstore.Querier) error {
+		found, err := q.Query(query)
+		if err != nil {
+			return err
+		}
+		return sqlstore.EachRow(found, func(rows sqlstore.Rows) error { return rows.Scan(&answer) })
 	})
 	return answer, err
 }
@@ -66,8 +70,12 @@ func (s *Store) AskReader(ctx context.Context, query string) (answer string, err
 // Search keeps a snapshot, on a connection for long queries, from when it closes
 // begun until end is closed.
 func (s *Store) Search(ctx context.Context, begun chan<- struct{}, end <-chan struct{}) error {
-	return s.search(ctx, func(r *snapshot) error {
-		_, err := one(r, "SELECT count(*) FROM records", nil)
+	return backend{s}.Search(ctx, func(q sqlstore.Querier) error {
+		found, err := q.Query("SELECT count(*) FROM records")
+		if err != nil {
+			return err
+		}
+		err = sqlstore.EachRow(found, func(sqlstore.Rows) error { return nil })
 		close(begun)
 		<-end
 		return err
@@ -76,10 +84,13 @@ func (s *Store) Search(ctx context.Context, begun chan<- struct{}, end <-chan st
 
 // SearchForEver closes begun and makes a query that has no end.
 func (s *Store) SearchForEver(ctx context.Context, begun chan<- struct{}) error {
-	return s.search(ctx, func(r *snapshot) error {
+	return backend{s}.Search(ctx, func(q sqlstore.Querier) error {
 		close(begun)
-		_, err := one(r, "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n", nil)
-		return err
+		found, err := q.Query("WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
+		if err != nil {
+			return err
+		}
+		return sqlstore.EachRow(found, func(sqlstore.Rows) error { return nil })
 	})
 }
 
@@ -92,24 +103,36 @@ func (s *Store) Panic(ctx context.Context) error {
 func (s *Store) FailHalfWay(ctx context.Context) error {
 	const never = int64(math.MaxInt64) // retention removes no such row
 	return s.write(ctx, func(t *tx) error {
-		return t.execRows(`INSERT OR FAIL INTO settled (event, settled_at) VALUES {rows}`, 2, []any{71, never, 72, never, 71, never, 73, never})
+		return t.ExecRows(`{insert} settled (event, settled_at) {rows int,int}`, 2, []any{71, never, 72, never, 71, never, 73, never})
 	})
+}
+
+// onWriter reads on the connection that writes.
+type onWriter struct{ backend }
+
+func (w onWriter) Read(ctx context.Context, do func(sqlstore.Querier) error) error {
+	return w.write(ctx, func(t *tx) error { return do(t) })
+}
+
+func (w onWriter) Search(ctx context.Context, do func(sqlstore.Querier) error) error {
+	return w.Read(ctx, do)
 }
 
 // ReadOnWriter reads records as List, Scan, Get and Find do, on the connection of Plans.
 func (s *Store) ReadOnWriter(ctx context.Context, q record.Query) error {
-	return s.write(ctx, func(t *tx) error {
-		_, _, err := listRecords(t, &q)
-		_, _, scanErr := scanRecords(t, q.Kind, 0)
-		_, getErr := recordWhere(t, byKey, string(q.Kind), "", q.Owner)
-		_, findErr := recordWhere(t, byLookup, string(q.Kind), "")
-		for _, err := range []error{getErr, findErr} {
-			if !errors.Is(err, record.ErrNotFound) {
-				return err
-			}
+	roles := *s.roles
+	roles.Backend = onWriter{backend{s}}
+	records := roles.Ports().Records
+	_, _, err := records.List(ctx, q)
+	scanErr := records.Scan(ctx, q.Kind, func(record.Record) error { return nil })
+	_, getErr := records.Get(ctx, q.Owner, record.Key{Kind: q.Kind})
+	_, findErr := records.Find(ctx, q.Kind, "")
+	for _, err := range []error{getErr, findErr} {
+		if !errors.Is(err, record.ErrNotFound) {
+			return err
 		}
-		return errors.Join(err, scanErr)
-	})
+	}
+	return errors.Join(err, scanErr)
 }
 
 // Plans is how SQLite carries out the statements that the writer has run so far, by their
@@ -120,17 +143,19 @@ func (s *Store) Plans(ctx context.Context) (plans map[string]string, err error) 
 		var queries []string
 		for st := range t.stmts {
 			if !strings.Contains(st.query, "PRAGMA") {
-				queries = append(queries, st.text())
+				queries = append(queries, text(st.query, st.rows, st.width))
 			}
 		}
 		for _, query := range queries {
 			rows, err := t.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, params(query))...)
-			err = scanAll(func(rows *sql.Rows) error {
-				var detail string
-				err := rows.Scan(new(int), new(int), new(int), &detail)
-				plans[query] += detail + "\n"
-				return err
-			})(rows, err)
+			if err == nil {
+				err = sqlstore.EachRow(rows, func(rows sqlstore.Rows) error {
+					var detail string
+					err := rows.Scan(new(int), new(int), new(int), &detail)
+					plans[query] += detail + "\n"
+					return err
+				})
+			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", query, err)
 			}

@@ -59,7 +59,7 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 	undo := true
 	defer func() {
 		if undo {
-			t.exec("ROLLBACK") // fails if SQLite has already rolled back, for example on a full disk
+			t.Exec("ROLLBACK") // fails if SQLite has already rolled back, for example on a full disk
 		}
 	}()
 	ran := false
@@ -93,8 +93,8 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 	}
 	crashpoint.Hit("sqlite.tx.written")
 	undo = false
-	if err := t.exec("COMMIT"); err != nil {
-		t.exec("ROLLBACK")
+	if err := t.Exec("COMMIT"); err != nil {
+		t.Exec("ROLLBACK")
 		w.disconnect()
 		return err
 	}
@@ -119,17 +119,17 @@ func guard(do func() error) (err error) {
 // inSavepoint runs do in a savepoint. If do fails, its changes are undone, and refused is its
 // error. If err is not nil, the whole transaction is lost.
 func (t *tx) inSavepoint(do func(*tx) error) (refused, err error) {
-	if err := t.exec("SAVEPOINT job"); err != nil {
+	if err := t.Exec("SAVEPOINT job"); err != nil {
 		return nil, err
 	}
 	added := t.added
 	if refused = guard(func() error { return do(t) }); refused != nil {
 		t.added = added
-		if t.exec("ROLLBACK TO job") != nil {
+		if t.Exec("ROLLBACK TO job") != nil {
 			return refused, fmt.Errorf("%w (transaction lost)", refused)
 		}
 	}
-	return refused, t.exec("RELEASE job")
+	return refused, t.Exec("RELEASE job")
 }
 
 // report logs the first failure of the disk or database, and later the recovery.

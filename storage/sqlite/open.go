@@ -18,6 +18,7 @@ import (
 	result "modernc.org/sqlite/lib"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
 const (
@@ -81,7 +82,11 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if err != nil {
 		return nil, wrap(err)
 	}
-	r := retention{opts: s.opts}
+	s.roles = &sqlstore.Store{Backend: backend{s}, Dialect: dialect, Name: "sqlite", Now: opts.Now, Retention: opts.Retention}
+	if opts.Admin {
+		s.roles.Refuse = ErrAdmin
+	}
+	r := newRetention(s.roles, &s.opts)
 	if err = s.prepare(ctx, conn, &r); err != nil {
 		conn.Close()
 		return nil, err
@@ -115,7 +120,7 @@ func (s *Store) prepare(ctx context.Context, conn *sql.Conn, r *retention) (err 
 	if err := makeSchema(ctx, conn); err != nil {
 		return wrap(err)
 	}
-	if err := conn.QueryRowContext(ctx, `SELECT epoch FROM totals`).Scan(&s.epoch); err != nil {
+	if err := conn.QueryRowContext(ctx, `SELECT epoch FROM totals`).Scan(&s.roles.DeliveryEpoch); err != nil {
 		return wrap(err)
 	}
 	crashpoint.Hit("sqlite.schema.committed")

@@ -111,10 +111,10 @@ func TestRecordsAreFoundByIndexes(t *testing.T) {
 		{"FROM records WHERE owner = ? AND kind = ? AND status = ?" + child + " ORDER BY +n LIMIT ? OFFSET ?", children + " AND status=?)"},
 		{"r.status = 'active' ORDER BY r.n", children + " AND status=?)"}, // the receivers of an event
 		// Totals of pages, and limits.
-		{"sum(count), 0) FROM record_sums WHERE owner = ? AND kind = ?", "PRIMARY KEY (owner=? AND kind=?)"},
-		{"sum(price), 0) FROM record_sums WHERE owner = ? AND kind = ? AND status = ?", "PRIMARY KEY (owner=? AND kind=? AND status=?)"},
-		{"sum(1), 0) FROM records WHERE owner = ? AND kind = ?" + child, children + ")"},
-		{"sum(1), 0) FROM records WHERE owner = ? AND kind = ? AND status = ?" + child, children + " AND status=?)"},
+		{"sum(count), 0) AS BIGINT) FROM record_sums WHERE owner = ? AND kind = ?", "PRIMARY KEY (owner=? AND kind=?)"},
+		{"sum(price), 0) AS BIGINT) FROM record_sums WHERE owner = ? AND kind = ? AND status = ?", "PRIMARY KEY (owner=? AND kind=? AND status=?)"},
+		{"sum(1), 0) AS BIGINT) FROM records WHERE owner = ? AND kind = ?" + child, children + ")"},
+		{"sum(1), 0) AS BIGINT) FROM records WHERE owner = ? AND kind = ? AND status = ?" + child, children + " AND status=?)"},
 	} {
 		asked := 0
 		for query, plan := range plans {

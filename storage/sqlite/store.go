@@ -4,23 +4,25 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"math"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
 var (
-	_ storage.Store = (*Store)(nil)
+	_ storage.Store   = (*Store)(nil)
+	_ storage.Sweeper = (*Store)(nil)
 )
 
 // Store is a storage.Store in a file. It is safe for concurrent use.
 type Store struct {
 	path     string
 	opts     Options
-	epoch    uint64  // see deliver.Log
+	roles    *sqlstore.Store
 	hold     *sql.DB // its connection holds the lock on the file; nil with Options.Admin
 	w        *writer
 	writes   *sql.DB // one connection
@@ -34,8 +36,15 @@ type Store struct {
 
 // Ports returns the store's ports.
 func (s *Store) Ports() storage.Ports {
-	return storage.Ports{Records: recordStore{s}, State: stateStore{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
-		Replays: replays{s}, Ledger: ledger{s}, Sweeper: s}
+	ports := s.roles.Ports()
+	ports.Sweeper = s
+	return ports
+}
+
+// Sweep implements storage.Sweeper. Each of its transactions removes up to 32 events, and up to 256
+// entries or records.
+func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
+	return s.roles.Sweep(ctx, owner, targets...)
 }
 
 // Close waits for the calls in progress and closes the file. Every later call returns ErrClosed,
@@ -73,7 +82,33 @@ func (s *Store) disconnect() (err error) {
 	return err
 }
 
-// write runs do in a transaction: see writer.write.
+// backend runs the transactions of the roles.
+type backend struct{ *Store }
+
+// Write runs do in a transaction: see writer.write.
+func (s backend) Write(ctx context.Context, do func(sqlstore.Tx) error) error {
+	return damaged(s.write(ctx, func(t *tx) error { return do(t) }))
+}
+
+// damaged adds ErrCorrupt to an error that means it.
+func damaged(err error) error {
+	if errors.Is(err, sqlstore.ErrMissing) {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
+}
+
+// Read runs do on a snapshot. It waits for no writer.
+func (s backend) Read(ctx context.Context, do func(sqlstore.Querier) error) error {
+	return damaged(s.show(ctx, s.reads, do))
+}
+
+// Search is like Read, for queries that may take long. They have their own connections: otherwise
+// short reads would wait for them.
+func (s backend) Search(ctx context.Context, do func(sqlstore.Querier) error) error {
+	return damaged(s.show(ctx, s.searches, do))
+}
+
 func (s *Store) write(ctx context.Context, do func(*tx) error) error {
 	if !s.calling.TryRLock() {
 		return ErrClosed
@@ -88,23 +123,14 @@ type snapshot struct {
 	tx  *sql.Tx
 }
 
-func (r *snapshot) query(query string, args ...any) (*sql.Rows, error) {
-	return r.tx.QueryContext(r.ctx, query, args...)
-}
-
-// read runs do on a snapshot. It waits for no writer.
-func (s *Store) read(ctx context.Context, do func(*snapshot) error) error {
-	return s.show(ctx, s.reads, do)
-}
-
-// search is like read, for queries that may take long. They have their own connections: otherwise
-// short reads would wait for them.
-func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
-	return s.show(ctx, s.searches, do)
+// Query implements sqlstore.Querier.
+func (r *snapshot) Query(query string, args ...any) (sqlstore.Rows, error) {
+	found, err := r.tx.QueryContext(r.ctx, plain(query), args...)
+	return rows{found}, wrap(err)
 }
 
 // show runs do on a snapshot from a pool.
-func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
+func (s *Store) show(ctx context.Context, from *sql.DB, do func(sqlstore.Querier) error) error {
 	return s.during(ctx, func(ctx context.Context) error { return look(ctx, from, do) })
 }
 
@@ -129,7 +155,7 @@ func (s *Store) during(ctx context.Context, call func(context.Context) error) er
 	return err
 }
 
-func look(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
+func look(ctx context.Context, from *sql.DB, do func(sqlstore.Querier) error) error {
 	tx, err := from.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return wrap(err)
@@ -139,17 +165,4 @@ func look(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 		return err
 	}
 	return ctx.Err()
-}
-
-// pageBounds converts a page number, counted from 1, and a page size to LIMIT and OFFSET. A zero
-// page means 1, a zero size means 20.
-func pageBounds(page, size int) (limit, offset int64) {
-	page, size = max(page, 1), max(size, 0)
-	if size == 0 {
-		size = 20
-	}
-	if int64(page-1) > math.MaxInt64/int64(size) { // the product below would overflow
-		return int64(size), math.MaxInt64
-	}
-	return int64(size), int64(page-1) * int64(size)
 }

@@ -1,7 +1,6 @@
-package sqlite
+package sqlstore
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,15 +9,16 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/record"
 )
 
-// commit is one call of Journal.Commit. It reads the rows that all batches need, then writes one
+// commit is one call of Journal.Commit. It asks for the rows that all batches need, then writes one
 // table after the other. A statement for many rows costs little more than one for a single row.
 type commit struct {
-	t       *tx
-	epoch   uint64 // of the store
+	*Store
+	t       Tx
 	ledger  *ledgerTx
 	now     time.Time
 	known   map[string]bool             // ids of events recorded by earlier calls or by this one
@@ -26,9 +26,11 @@ type commit struct {
 	gone    refused                     // owners whose events and charges are dropped
 	lastSeq map[string]uint64           // by owner
 	newest  int64                       // highest events.n
+	numbers []int64                     // new ones, if Dialect.EventNumbers gives them
 	out     []outcome
 
-	events, deliveries, settled, cursors []any // rows to write
+	events, deliveries, settled []any // rows to write
+	cursors                     map[string]*detect.Cursor
 }
 
 // outcome holds the values that Commit sets in a batch.
@@ -38,28 +40,35 @@ type outcome struct {
 	unpaid     []string
 }
 
-func newCommit(t *tx, now time.Time, epoch uint64) *commit {
+func newCommit(s *Store, t Tx) *commit {
+	now := s.Now()
 	return &commit{
-		t: t, epoch: epoch, ledger: newLedgerTx(t, now), now: now,
+		Store: s, t: t, ledger: newLedgerTx(s, t, now), now: now,
 		known: make(map[string]bool), bound: make(map[deliver.Source][]string), lastSeq: make(map[string]uint64),
 	}
 }
 
 func (c *commit) all(batches []*detect.Batch) error {
-	// Charges may use the credits of expired reservations.
-	if slices.ContainsFunc(batches, func(b *detect.Batch) bool { return len(b.Charges) > 0 }) {
-		if err := c.ledger.expire(); err != nil {
-			return err
-		}
-	}
-	var err error
-	if c.gone, err = refusedOwners(c.t, c.now); err != nil {
+	if err := c.Fence(c.t, batches); err != nil {
 		return err
 	}
-	for _, read := range []func([]*detect.Batch) error{c.readKnown, c.readEndpoints, c.readNumbers} {
-		if err := read(batches); err != nil {
+	var charges []billing.Entry
+	for _, b := range batches {
+		charges = append(charges, b.Charges...)
+	}
+	if err := lock(c.t, c.LockOwners, ownersOf(batches)); err != nil {
+		return err
+	}
+	if err := c.gone.ask(c.t, c.now); err != nil {
+		return err
+	}
+	for _, ask := range []func([]*detect.Batch) error{c.askKnown, c.askEndpoints, c.askNumbers} {
+		if err := ask(batches); err != nil {
 			return err
 		}
+	}
+	if err := c.ledger.load(charges...); err != nil { // which flushes
+		return err
 	}
 	for _, b := range batches {
 		if err := c.batch(b); err != nil {
@@ -69,26 +78,51 @@ func (c *commit) all(batches []*detect.Batch) error {
 	return c.write()
 }
 
-// readKnown reads which of the batches' events are already recorded.
-func (c *commit) readKnown(batches []*detect.Batch) error {
+// ownersOf returns the owners of the batches' events and charges.
+func ownersOf(batches []*detect.Batch) (owners Texts) {
+	for _, b := range batches {
+		for i := range b.Events {
+			owners = append(owners, b.Events[i].Source.Owner)
+		}
+		for i := range b.Charges {
+			owners = append(owners, b.Charges[i].Owner)
+		}
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners)
+}
+
+// askKnown asks which of the batches' events are already recorded.
+func (c *commit) askKnown(batches []*detect.Batch) error {
 	var ids []any
 	for _, b := range batches {
 		for i := range b.Events {
 			ids = append(ids, b.Events[i].ID)
 		}
 	}
-	return c.t.eachRows(`WITH asked (id) AS (VALUES {rows}) SELECT id FROM asked
+	if c.EventNumbers != "" && len(ids) > 0 {
+		err := c.t.Ask(c.EventNumbers, []any{int64(len(ids))}, func(rows Rows) error {
+			var n int64
+			err := rows.Scan(&n)
+			c.numbers = append(c.numbers, n)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return c.t.AskRows(`WITH asked (id) AS ({rows text}) SELECT id FROM asked
 		WHERE EXISTS (SELECT 1 FROM events e WHERE e.id = asked.id) OR EXISTS (SELECT 1 FROM removed_events r WHERE r.id = asked.id)`,
-		1, ids, func(rows *sql.Rows) error {
+		1, ids, func(rows Rows) error {
 			var id string
 			err := rows.Scan(&id)
 			c.known[id] = true
-			return wrap(err)
+			return err
 		})
 }
 
-// readEndpoints reads the active endpoints of the sources of new events.
-func (c *commit) readEndpoints(batches []*detect.Batch) error {
+// askEndpoints asks for the active endpoints of the sources of new events.
+func (c *commit) askEndpoints(batches []*detect.Batch) error {
 	var sources []any
 	for _, b := range batches {
 		for i := range b.Events {
@@ -100,16 +134,16 @@ func (c *commit) readEndpoints(batches []*detect.Batch) error {
 			sources = append(sources, source.Owner, string(source.Kind), source.ID)
 		}
 	}
-	return c.t.eachRows(`WITH source (owner, kind, id) AS (VALUES {rows})
-		SELECT source.owner, source.kind, source.id, r.id FROM source CROSS JOIN records r
+	return c.t.AskRows(`WITH source (owner, kind, id) AS ({rows text,text,text})
+		SELECT source.owner, source.kind, source.id, r.id FROM source {join} records r
 		ON r.owner = source.owner AND r.parent_kind = source.kind AND r.parent = source.id AND r.parent <> ''
 		WHERE r.kind = '`+string(record.Endpoint)+`' AND r.status = '`+string(deliver.EndpointActive)+`' ORDER BY r.n`,
-		3, sources, func(rows *sql.Rows) error {
+		3, sources, func(rows Rows) error {
 			var source deliver.Source
 			var endpoint string
 			err := rows.Scan(&source.Owner, &source.Kind, &source.ID, &endpoint)
 			c.bound[source] = append(c.bound[source], endpoint)
-			return wrap(err)
+			return err
 		})
 }
 
@@ -118,8 +152,8 @@ func boundTo(ev *deliver.Event) deliver.Source {
 	return deliver.Source{Owner: ev.Source.Owner, Kind: ev.Source.Kind, ID: ev.Source.ID}
 }
 
-// readNumbers reads the last event number of each owner, and the highest events.n.
-func (c *commit) readNumbers([]*detect.Batch) error {
+// askNumbers asks for the last event number of each owner, and the highest events.n.
+func (c *commit) askNumbers([]*detect.Batch) error {
 	var owners []any
 	for source := range c.bound {
 		if _, asked := c.lastSeq[source.Owner]; !asked {
@@ -127,26 +161,39 @@ func (c *commit) readNumbers([]*detect.Batch) error {
 			owners = append(owners, source.Owner)
 		}
 	}
-	return c.t.eachRows(`WITH asked (owner) AS (VALUES {rows})
-		SELECT owner, coalesce(nullif(max(coalesce((SELECT max(e.seq) FROM events e WHERE e.owner = asked.owner), 0),
-			coalesce((SELECT o.removed_seq FROM owners o WHERE o.owner = asked.owner), 0)), 0), (SELECT erased_seq FROM totals)), `+newestEvent+`
-			FROM asked`, 1, owners, func(rows *sql.Rows) error {
+	return c.t.AskRows(`WITH asked (owner) AS ({rows text})
+		SELECT owner, coalesce(nullif({max}(coalesce((SELECT max(e.seq) FROM events e WHERE e.owner = asked.owner), 0),
+			coalesce((SELECT o.removed_seq FROM owners o WHERE o.owner = asked.owner), 0)), 0), (SELECT erased_seq FROM totals)), `+c.Newest+`
+			FROM asked`, 1, owners, func(rows Rows) error {
 		var owner string
 		var seq uint64
 		err := rows.Scan(&owner, &seq, &c.newest)
 		c.lastSeq[owner] = seq
-		return wrap(err)
+		return err
 	})
+}
+
+// number returns the number of a new event.
+func (c *commit) number() (n int64) {
+	if c.EventNumbers == "" {
+		c.newest++
+		return c.newest
+	}
+	n, c.numbers = c.numbers[0], c.numbers[1:]
+	return n
 }
 
 func (c *commit) batch(b *detect.Batch) error {
 	c.out = append(c.out, outcome{seqs: make([]uint64, len(b.Events))})
 	out := &c.out[len(c.out)-1]
 	if b.Cursor != nil {
-		c.cursors = append(c.cursors, b.Cursor.Target, optional(b.Cursor.Since), b.Cursor.UserID, jsonColumn{b.Cursor.Gaps}, b.Cursor.Position)
+		if c.cursors == nil {
+			c.cursors = make(map[string]*detect.Cursor)
+		}
+		c.cursors[b.Cursor.Target] = b.Cursor
 	}
 	for i := range b.Events {
-		crashpoint.Hit("sqlite.commit.batch")
+		crashpoint.Hit("sqlstore.commit.batch")
 		if c.known[b.Events[i].ID] || c.gone.has(b.Events[i].Source.Owner) {
 			continue
 		}
@@ -175,25 +222,29 @@ func (c *commit) batch(b *detect.Batch) error {
 // event records a new event and makes its deliveries.
 func (c *commit) event(ev *deliver.Event, b *detect.Batch, out *outcome) error {
 	c.lastSeq[ev.Source.Owner]++
-	c.newest++
+	n := c.number()
 	ev.Seq, ev.CommittedAt = c.lastSeq[ev.Source.Owner], c.now
-	c.events = eventValues(c.events, c.newest, ev)
-	to := receivers(c.bound[boundTo(ev)], ev.Handlers)
+	c.events = eventValues(c.events, n, ev)
+	bound := c.bound[boundTo(ev)]
+	to := receivers(bound, ev.Handlers)
 	if len(to) > maxDeliveries {
-		return fmt.Errorf("sqlite: event with %d deliveries is not allowed: want at most %d", len(to), maxDeliveries)
+		return fmt.Errorf("%s: event with %d deliveries is not allowed: want at most %d", c.Name, len(to), maxDeliveries)
 	}
 	for place, endpointID := range to {
 		d := deliver.Delivery{
-			ID: deliver.DeliveryIDInEpoch(c.epoch, ev.ID, endpointID), EndpointID: endpointID, Event: ev,
+			ID: deliver.DeliveryIDInEpoch(c.DeliveryEpoch, ev.ID, endpointID), EndpointID: endpointID, Event: ev,
 			State: deliver.StatePending, Due: b.DeliverBy, CreatedAt: c.now,
 		}
-		c.deliveries = append(c.deliveries, firstDelivery(c.newest)+int64(place), d.ID, endpointID, nanos(b.DeliverBy))
+		if c.Lanes && place < len(bound) && !b.Lanes.Has(fleet.PartOf(endpointID)) {
+			d.Due = c.now // another engine sends it
+		}
+		c.deliveries = c.deliveryValues(c.deliveries, firstDelivery(n)+int64(place), &d)
 		out.deliveries = append(out.deliveries, d)
 	}
 	if len(to) == 0 {
-		c.settled = append(c.settled, c.newest, nanos(c.now))
+		c.settled = append(c.settled, n, nanos(c.now))
 	}
-	crashpoint.Hit("sqlite.commit.event")
+	crashpoint.Hit("sqlstore.commit.event")
 	return nil
 }
 
@@ -213,23 +264,28 @@ func receivers(bound, handlers []string) []string {
 
 // write writes the rows that the batches have made.
 func (c *commit) write() error {
+	var cursors []any
+	for target, cur := range c.cursors {
+		cursors = append(cursors, target, optional(cur.Since), cur.UserID, jsonColumn{cur.Gaps}, cur.Position)
+	}
 	for _, rows := range []struct {
 		query  string
 		width  int
 		values []any
 	}{
-		{`INSERT OR FAIL INTO events (` + eventColumns + `, author_key) VALUES {rows}`, eventWidth, c.events},
-		{`INSERT OR FAIL INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries},
-		{`INSERT OR FAIL INTO settled (event, settled_at) VALUES {rows}`, 2, c.settled},
-		{`REPLACE INTO cursors (target, since, user_id, gaps, position) VALUES {rows}`, 5, c.cursors},
+		{`{insert} events (` + eventColumns + `, author_key) {rows ` + eventTypes + `}`, eventWidth, c.events},
+		{c.insertDeliveries(), c.deliveryWidth(), c.deliveries},
+		{`{insert} settled (event, settled_at) {rows int,int}`, 2, c.settled},
+		{`{insert} cursors (target, since, user_id, gaps, position) {rows text,int,text,text,text} ON CONFLICT (target) DO UPDATE
+			SET since = excluded.since, user_id = excluded.user_id, gaps = excluded.gaps, position = excluded.position`, 5, cursors},
 	} {
 		// Stop at the first error. SQLite may have ended the transaction, and a later statement
 		// would then be committed on its own.
-		if err := c.t.execRows(rows.query, rows.width, rows.values); err != nil {
+		if err := c.t.ExecRows(rows.query, rows.width, rows.values); err != nil {
 			return err
 		}
-		crashpoint.Hit("sqlite.commit.table")
+		crashpoint.Hit("sqlstore.commit.table")
 	}
-	c.t.added += len(c.events) / eventWidth
+	c.t.Added(len(c.events) / eventWidth)
 	return c.ledger.save()
 }

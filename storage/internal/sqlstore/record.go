@@ -1,14 +1,13 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/streamwatch/streamwatch/record"
 )
 
 // recordStore implements record.Store. Apply is in record_apply.go.
-type recordStore struct{ s *Store }
+type recordStore struct{ *Store }
 
 // recordColumns are the columns of a record and its number.
 const recordColumns = `n, kind, id, owner, parent_kind, parent, coalesce(name, ''), coalesce(lookup, ''),
@@ -36,15 +35,15 @@ func (rs recordStore) Find(ctx context.Context, k record.Kind, lookup string) (r
 
 // where returns the only record that meets a condition.
 func (rs recordStore) where(ctx context.Context, condition string, args ...any) (found record.Record, err error) {
-	err = rs.s.read(ctx, func(r *snapshot) error {
-		found, err = recordWhere(r, condition, args...)
+	err = rs.Read(ctx, func(q Querier) error {
+		found, err = recordWhere(q, condition, args...)
 		return err
 	})
 	return found, err
 }
 
-func recordWhere(a querier, condition string, args ...any) (found record.Record, err error) {
-	there, err := one(a, `SELECT `+recordColumns+` FROM records WHERE `+condition, args, recordFields(new(int64), &found)...)
+func recordWhere(q Querier, condition string, args ...any) (found record.Record, err error) {
+	there, err := one(q, `SELECT `+recordColumns+` FROM records WHERE `+condition, args, recordFields(new(int64), &found)...)
 	if err == nil && !there {
 		err = record.ErrNotFound
 	}
@@ -52,8 +51,8 @@ func recordWhere(a querier, condition string, args ...any) (found record.Record,
 }
 
 func (rs recordStore) List(ctx context.Context, q record.Query) (list []record.Record, total int, err error) {
-	err = rs.s.search(ctx, func(r *snapshot) error {
-		list, total, err = listRecords(r, &q)
+	err = rs.Search(ctx, func(from Querier) error {
+		list, total, err = listRecords(from, &q)
 		return err
 	})
 	if err != nil {
@@ -62,8 +61,8 @@ func (rs recordStore) List(ctx context.Context, q record.Query) (list []record.R
 	return list, total, nil
 }
 
-func listRecords(a querier, q *record.Query) (list []record.Record, total int, err error) {
-	sum, err := sumRecords(a, record.Count, q)
+func listRecords(from Querier, q *record.Query) (list []record.Record, total int, err error) {
+	sum, err := sumRecords(from, record.Count, q)
 	if err != nil || q.Limit <= 0 {
 		return nil, int(sum), err
 	}
@@ -72,8 +71,8 @@ func listRecords(a querier, q *record.Query) (list []record.Record, total int, e
 	if !q.Parent.IsZero() {
 		order = ` ORDER BY +n` // to sort the few children is faster than to read all records of the owner in order
 	}
-	list, err = all(a, `SELECT `+recordColumns+` FROM records`+where+order+` LIMIT ? OFFSET ?`, append(args, q.Limit, max(q.Offset, 0)),
-		func(rows *sql.Rows, r *record.Record) error { return rows.Scan(recordFields(new(int64), r)...) })
+	list, err = all(from, `SELECT `+recordColumns+` FROM records`+where+order+` LIMIT ? OFFSET ?`, append(args, q.Limit, max(q.Offset, 0)),
+		func(rows Rows, r *record.Record) error { return rows.Scan(recordFields(new(int64), r)...) })
 	return list, int(sum), err
 }
 
@@ -98,13 +97,13 @@ func matching(q *record.Query) (where string, args []any) {
 
 // sumRecords adds up a measure of the records of a query. It reads only the children of a parent,
 // which are few, or the record of a name; other sums are in a table.
-func sumRecords(a querier, of record.Measure, q *record.Query) (sum int64, err error) {
+func sumRecords(from Querier, of record.Measure, q *record.Query) (sum int64, err error) {
 	column, table := []string{"count", "size", "price"}[of], `record_sums`
 	if !q.Parent.IsZero() || q.Name != "" {
 		column, table = []string{"1", "size", "price"}[of], `records`
 	}
 	where, args := matching(q)
-	_, err = one(a, `SELECT coalesce(sum(`+column+`), 0) FROM `+table+where, args, &sum)
+	_, err = one(from, `SELECT CAST(coalesce(sum(`+column+`), 0) AS BIGINT) FROM `+table+where, args, &sum)
 	return sum, err
 }
 
@@ -115,8 +114,8 @@ const scanStep = 100
 func (rs recordStore) Scan(ctx context.Context, k record.Kind, fn func(record.Record) error) error {
 	for after, more := int64(0), true; more; {
 		var list []record.Record
-		err := rs.s.search(ctx, func(r *snapshot) (err error) {
-			list, after, err = scanRecords(r, k, after)
+		err := rs.Search(ctx, func(q Querier) (err error) {
+			list, after, err = scanRecords(q, k, after)
 			return err
 		})
 		if err != nil {
@@ -136,24 +135,24 @@ func (rs recordStore) Scan(ctx context.Context, k record.Kind, fn func(record.Re
 }
 
 // scanRecords returns up to scanStep records with numbers above after, and the last one's number.
-func scanRecords(a querier, k record.Kind, after int64) (list []record.Record, last int64, err error) {
-	// With the index of kinds and ids each step would sort all records of the kind: + rules that out.
-	list, err = all(a, `SELECT `+recordColumns+` FROM records WHERE +kind = ? AND n > ? ORDER BY n LIMIT ?`, []any{string(k), after, scanStep},
-		func(rows *sql.Rows, r *record.Record) error { return rows.Scan(recordFields(&last, r)...) })
+func scanRecords(q Querier, k record.Kind, after int64) (list []record.Record, last int64, err error) {
+	// With the index of kinds and ids each step would sort all records of the kind: {+} rules that out.
+	list, err = all(q, `SELECT `+recordColumns+` FROM records WHERE {+}kind = ? AND n > ? ORDER BY n LIMIT ?`, []any{string(k), after, scanStep},
+		func(rows Rows, r *record.Record) error { return rows.Scan(recordFields(&last, r)...) })
 	return list, last, err
 }
 
 func (rs recordStore) Since(ctx context.Context, after uint64, limit int) (list []record.Entry, last uint64, err error) {
-	err = rs.s.read(ctx, func(r *snapshot) error {
+	err = rs.Search(ctx, func(q Querier) error {
 		var first uint64
-		if _, err := one(r, `SELECT coalesce((SELECT min(n) FROM feed), 1), coalesce((SELECT max(n) FROM feed), 0)`, nil, &first, &last); err != nil {
+		if _, err := one(q, `SELECT coalesce((SELECT min(n) FROM feed), 1), coalesce((SELECT max(n) FROM feed), 0)`, nil, &first, &last); err != nil {
 			return err
 		}
 		if after > last || after+1 < first {
 			return record.ErrTooOld
 		}
-		list, err = all(r, `SELECT n, kind, id, owner FROM feed WHERE n > ? ORDER BY n LIMIT ?`, []any{int64(after), max(limit, 0)},
-			func(rows *sql.Rows, e *record.Entry) error { return rows.Scan(&e.N, &e.Kind, &e.ID, &e.Owner) })
+		list, err = all(q, `SELECT n, kind, id, owner FROM feed WHERE n > ? ORDER BY n LIMIT ?`, []any{int64(after), max(limit, 0)},
+			func(rows Rows, e *record.Entry) error { return rows.Scan(&e.N, &e.Kind, &e.ID, &e.Owner) })
 		return err
 	})
 	if err != nil {

@@ -1,12 +1,9 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"time"
-
-	result "modernc.org/sqlite/lib"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/record"
@@ -19,8 +16,8 @@ func (rs recordStore) Apply(ctx context.Context, c record.Change) (feed uint64, 
 	if err := c.Validate(); err != nil {
 		return 0, err
 	}
-	err = rs.s.write(ctx, func(t *tx) error {
-		feed, err = (&applying{tx: t, now: rs.s.opts.Now()}).all(&c)
+	err = rs.Write(ctx, func(t Tx) error {
+		feed, err = (&applying{Store: rs.Store, t: t, now: rs.Now()}).all(&c)
 		return err
 	})
 	if err != nil {
@@ -33,12 +30,16 @@ func (rs recordStore) Apply(ctx context.Context, c record.Change) (feed uint64, 
 // transaction undoes it. Constraints of the table find duplicates, and its triggers keep the sums
 // for the limits.
 type applying struct {
-	*tx
+	*Store
+	t    Tx
 	now  time.Time
 	feed []any // kind, id and owner of each entry
 }
 
 func (a *applying) all(c *record.Change) (feed uint64, err error) {
+	if err := lock(a.t, a.LockOwners, changedOwners(c)); err != nil {
+		return 0, err
+	}
 	for _, step := range []func(*record.Change) error{a.refuseGone, a.delete, a.put, a.limit, a.note, a.gone} {
 		if err := step(c); err != nil {
 			return 0, err
@@ -47,8 +48,32 @@ func (a *applying) all(c *record.Change) (feed uint64, err error) {
 	return a.number()
 }
 
+// changedOwners returns the owners of the records of a change.
+func changedOwners(c *record.Change) (owners Texts) {
+	for _, ref := range c.Delete {
+		owners = append(owners, ref.Owner)
+	}
+	for i := range c.Put {
+		owners = append(owners, c.Put[i].Owner)
+	}
+	for _, ref := range c.Need {
+		owners = append(owners, ref.Owner)
+	}
+	for i := range c.Limits {
+		owners = append(owners, c.Limits[i].Owner)
+	}
+	for i := range c.Notes {
+		owners = append(owners, c.Notes[i].Owner)
+	}
+	if c.Gone != nil {
+		owners = append(owners, c.Gone.Owner)
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners)
+}
+
 func (a *applying) refuseGone(c *record.Change) error {
-	gone, err := refusedOwners(a, a.now)
+	gone, err := refusedOwners(a.t, a.now)
 	if err != nil {
 		return err
 	}
@@ -68,15 +93,27 @@ func (r refused) has(owner string) bool {
 	return len(r) > 0 && slices.Contains(r, record.OwnerID(owner))
 }
 
-func refusedOwners(a querier, now time.Time) (refused, error) {
-	return column[string](a, `SELECT owner_id FROM gone WHERE until > ?`, nanos(now))
+const refusedQuery = `SELECT owner_id FROM gone WHERE until > ?`
+
+func refusedOwners(q Querier, now time.Time) (refused, error) {
+	return column[string](q, refusedQuery, nanos(now))
+}
+
+// ask is refusedOwners with Tx.Ask.
+func (r *refused) ask(t Tx, now time.Time) error {
+	return t.Ask(refusedQuery, []any{nanos(now)}, func(rows Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		*r = append(*r, id)
+		return err
+	})
 }
 
 // expect returns an error unless the records are there, their owners' and of the versions.
 func (a *applying) expect(refs ...record.Ref) error {
 	for _, ref := range refs {
 		var version int64
-		found, err := one(a, `SELECT version FROM records WHERE `+byKey, []any{string(ref.Kind), ref.ID, ref.Owner}, &version)
+		found, err := one(a.t, `SELECT version FROM records WHERE `+byKey, []any{string(ref.Kind), ref.ID, ref.Owner}, &version)
 		switch {
 		case err != nil:
 			return err
@@ -96,8 +133,8 @@ func (a *applying) delete(c *record.Change) error {
 	}
 	for _, ref := range c.Delete {
 		for _, which := range []string{byKey, ofParent + ` AND owner = ?`} {
-			deleted, err := all(a, `DELETE FROM records WHERE `+which+` RETURNING kind, id`, []any{string(ref.Kind), ref.ID, ref.Owner},
-				func(rows *sql.Rows, k *record.Key) error { return rows.Scan(&k.Kind, &k.ID) })
+			deleted, err := all(a.t, `DELETE FROM records WHERE `+which+` RETURNING kind, id`, []any{string(ref.Kind), ref.ID, ref.Owner},
+				func(rows Rows, k *record.Key) error { return rows.Scan(&k.Kind, &k.ID) })
 			if err != nil {
 				return err
 			}
@@ -113,11 +150,11 @@ func (a *applying) delete(c *record.Change) error {
 
 // deleted removes what ends with a record.
 func (a *applying) deleted(k record.Key, owner string) error {
-	crashpoint.Hit("sqlite.record.deleted")
+	crashpoint.Hit("sqlstore.record.deleted")
 	a.feed = append(a.feed, string(k.Kind), k.ID, owner)
 	switch k.Kind {
 	case record.Monitor, record.Rule:
-		return a.exec(`DELETE FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`, owner, string(k.Kind), k.ID)
+		return a.t.Exec(`DELETE FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`, owner, string(k.Kind), k.ID)
 	case record.Endpoint:
 		return a.endDeliveries(k.ID)
 	}
@@ -126,18 +163,21 @@ func (a *applying) deleted(k record.Key, owner string) error {
 
 // endDeliveries ends the replay and the open deliveries of a deleted endpoint.
 func (a *applying) endDeliveries(endpointID string) error {
-	if err := a.exec(`DELETE FROM replays WHERE endpoint_id = ?`, endpointID); err != nil {
+	if err := a.t.Exec(`DELETE FROM replays WHERE endpoint_id = ?`, endpointID); err != nil {
+		return err
+	}
+	if err := lock(a.t, a.LockEndpoint, endpointID); err != nil {
 		return err
 	}
 	// An event has at most one delivery to an endpoint.
-	err := a.exec(`INSERT INTO settled (event, settled_at) SELECT ended.event, ?1 FROM deliveries ended
+	err := a.t.Exec(`INSERT INTO settled (event, settled_at) SELECT ended.event, ?1 FROM deliveries ended
 		WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
 			WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(a.now), endpointID)
 	if err != nil {
 		return err
 	}
-	crashpoint.Hit("sqlite.endpoint.settled")
-	return a.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL, endpoint_deleted = 1
+	crashpoint.Hit("sqlstore.endpoint.settled")
+	return a.t.Exec(`UPDATE deliveries SET state = 'failed', due_at = NULL, endpoint_deleted = TRUE
 		WHERE endpoint_id = ? AND due_at IS NOT NULL`, endpointID)
 }
 
@@ -157,7 +197,7 @@ func (a *applying) put(c *record.Change) error {
 			taken = &record.Error{Key: p.Key, Err: record.ErrDuplicate}
 		}
 		a.feed = append(a.feed, string(p.Kind), p.ID, p.Owner)
-		crashpoint.Hit("sqlite.record.put")
+		crashpoint.Hit("sqlstore.record.put")
 	}
 	if err := a.expect(c.Need...); err != nil {
 		return err
@@ -167,9 +207,9 @@ func (a *applying) put(c *record.Change) error {
 	}
 	for i := range c.Put {
 		p := &c.Put[i]
-		err := a.exec(`UPDATE records SET name = nullif(?3, ''), lookup = nullif(?4, '')
-			WHERE kind = ?1 AND id = ?2 AND (name IS NOT nullif(?3, '') OR lookup IS NOT nullif(?4, ''))`, string(p.Kind), p.ID, p.Name, p.Lookup)
-		if hasCode(err, result.SQLITE_CONSTRAINT) {
+		_, err := a.t.Change(`UPDATE records SET name = nullif(?3, ''), lookup = nullif(?4, '') WHERE kind = ?1 AND id = ?2
+			AND (name IS DISTINCT FROM nullif(?3, '') OR lookup IS DISTINCT FROM nullif(?4, ''))`, string(p.Kind), p.ID, p.Name, p.Lookup)
+		if a.Duplicate(err) {
 			return &record.Error{Key: p.Key, Err: record.ErrDuplicate}
 		}
 		if err != nil {
@@ -182,11 +222,11 @@ func (a *applying) put(c *record.Change) error {
 // putOne returns 0 if the record to replace is not there or the one to create is.
 func (a *applying) putOne(p *record.Record) (changed int64, err error) {
 	if p.Version == 0 {
-		return a.change(`INSERT INTO records (kind, id, owner, parent_kind, parent, status, size, price, version, created_at, updated_at, data)
+		return a.t.Change(`INSERT INTO records (kind, id, owner, parent_kind, parent, status, size, price, version, created_at, updated_at, data)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) ON CONFLICT DO NOTHING`, string(p.Kind), p.ID, p.Owner, string(p.Parent.Kind), p.Parent.ID,
 			p.Status, p.Size, p.Price, optional(p.CreatedAt), optional(p.UpdatedAt), p.Data)
 	}
-	return a.change(`UPDATE records SET name = CASE WHEN name IS ? THEN name END, lookup = CASE WHEN lookup IS ? THEN lookup END,
+	return a.t.Change(`UPDATE records SET name = CASE WHEN name = ? THEN name END, lookup = CASE WHEN lookup = ? THEN lookup END,
 		status = ?, size = ?, price = ?, version = version + 1, updated_at = ?, data = ?
 		WHERE kind = ? AND id = ? AND owner = ? AND version = ?`, p.Name, p.Lookup,
 		p.Status, p.Size, p.Price, optional(p.UpdatedAt), p.Data, string(p.Kind), p.ID, p.Owner, p.Version)
@@ -196,7 +236,7 @@ func (a *applying) limit(c *record.Change) error {
 	for _, l := range c.Limits {
 		var have int64
 		for _, kind := range l.Kinds {
-			sum, err := sumRecords(a, l.Of, &record.Query{Owner: l.Owner, Kind: kind, Parent: l.Parent, Status: l.Status})
+			sum, err := sumRecords(a.t, l.Of, &record.Query{Owner: l.Owner, Kind: kind, Parent: l.Parent, Status: l.Status})
 			if err != nil {
 				return err
 			}
@@ -211,7 +251,7 @@ func (a *applying) limit(c *record.Change) error {
 
 func (a *applying) note(c *record.Change) error {
 	for _, n := range c.Notes {
-		err := a.exec(`UPDATE records SET note = ? WHERE kind = ? AND id = ? AND owner = ? AND ? IN (0, version)`,
+		err := a.t.Exec(`UPDATE records SET note = ? WHERE kind = ? AND id = ? AND owner = ? AND ? IN (0, version)`,
 			n.Text, string(n.Kind), n.ID, n.Owner, n.Version)
 		if err != nil {
 			return err
@@ -226,10 +266,10 @@ func (a *applying) gone(c *record.Change) error {
 	}
 	id := record.OwnerID(c.Gone.Owner)
 	a.feed = append(a.feed, string(record.Owner), id, "")
-	if err := a.exec(`REPLACE INTO gone (owner_id, until) VALUES (?, ?)`, id, nanos(c.Gone.Until)); err != nil {
+	if err := a.t.Exec(`INSERT INTO gone (owner_id, until) VALUES (?, ?) ON CONFLICT (owner_id) DO UPDATE SET until = excluded.until`, id, nanos(c.Gone.Until)); err != nil {
 		return err
 	}
-	return a.exec(`DELETE FROM gone WHERE until <= ?`, nanos(a.now)) // the zero time is one of these
+	return a.t.Exec(`DELETE FROM gone WHERE until <= ?`, nanos(a.now)) // the zero time is one of these
 }
 
 // number adds the change to the feed, and returns the number of its last entry.
@@ -237,11 +277,18 @@ func (a *applying) number() (last uint64, err error) {
 	if len(a.feed) == 0 {
 		return 0, nil
 	}
-	if err := a.execRows(`INSERT OR FAIL INTO feed (kind, id, owner) VALUES {rows}`, 3, a.feed); err != nil {
+	const width = 3 // of an entry in a.feed
+	count := len(a.feed) / width
+	if _, err := one(a.t, a.Feed, []any{int64(count)}, &last); err != nil {
 		return 0, err
 	}
-	if _, err := one(a, `SELECT max(n) FROM feed`, nil, &last); err != nil {
+	var rows []any
+	for i := range count {
+		rows = append(rows, int64(last)-int64(count-1-i))
+		rows = append(rows, a.feed[width*i:width*(i+1)]...)
+	}
+	if err := a.t.ExecRows(`{insert} feed (n, kind, id, owner) {rows int,text,text,text}`, 1+width, rows); err != nil {
 		return 0, err
 	}
-	return last, a.exec(`DELETE FROM feed WHERE n <= ?`, int64(last)-feedKept)
+	return last, a.t.Exec(`DELETE FROM feed WHERE n <= ?`, int64(last)-feedKept)
 }

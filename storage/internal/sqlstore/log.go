@@ -1,8 +1,7 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,14 +10,16 @@ import (
 )
 
 // deliveryLog implements deliver.Log. It shows no events past their retention.
-type deliveryLog struct{ s *Store }
+type deliveryLog struct{ *Store }
 
-// logged is SQL for the deliveries of the owner ?1. It leaves out events that were settled at ?2 or
+// logged returns SQL for the deliveries of the owner ?1. It leaves out events that were settled at ?2 or
 // earlier, which are past their retention.
-var logged = ` FROM events e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND ` + retainedOfAll("e.n", "?2")
+func (l deliveryLog) logged() string {
+	return ` FROM events e {join} deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND ` + l.RetainedOfAll("e.n", "?2")
+}
 
 // detectedAt is SQL for the time at which an event was detected. It may be the zero time.
-var detectedAt = fmt.Sprintf(`coalesce(e.detected_at, %d)`, int64(math.MinInt64))
+var detectedAt = fmt.Sprintf(`coalesce(e.detected_at, %s)`, zeroTime)
 
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
 	if err := q.Validate(); err != nil {
@@ -26,7 +27,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	}
 	with, without := q.Via.Prefixes()
 	// Add only the conditions that the query has, because each makes SQLite read a column.
-	from, args := logged, []any{q.Owner, l.s.expired()}
+	from, args := l.logged(), []any{q.Owner, l.expired()}
 	for _, c := range []struct{ column, value string }{
 		{"e.source_id", q.SourceID}, {"e.source_kind", string(q.SourceKind)}, {"e.author_key", withoutCase(q.AuthorUsername)}, {"d.state", string(q.State)},
 	} {
@@ -59,14 +60,14 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		behind, shown, offset = " AND (e.seq, d.n) "+beyond(q.Asc)+" (?, ?)", []any{seq, n}, 0
 	}
 	var page deliver.LogPage
-	err := l.s.search(ctx, func(r *snapshot) error {
+	err := l.Search(ctx, func(r Querier) error {
 		if !q.NoTotal {
 			if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 				return err
 			}
 		}
 		// Read one more row than a page has, to see whether another page follows.
-		entries, ns, err := r.entries(from+behind+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
+		entries, ns, err := logEntries(r, from+behind+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
 			append(append(args, shown...), limit+1, offset))
 		if n := int(limit); len(entries) > n {
 			entries, page.Next = entries[:n], fmt.Sprintf("%d.%d", entries[n-1].Event.Seq, ns[n-1])
@@ -81,8 +82,8 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 }
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (entry deliver.LogEntry, err error) {
-	err = l.s.read(ctx, func(r *snapshot) error {
-		found, _, err := r.entries(` FROM deliveries d WHERE d.id = ?1 AND `+retained("d.event", "?2"), []any{id, l.s.expired()})
+	err = l.Search(ctx, func(r Querier) error {
+		found, _, err := logEntries(r, ` FROM deliveries d WHERE d.id = ?1 AND `+retained("d.event", "?2"), []any{id, l.expired()})
 		if err != nil {
 			return err
 		}
@@ -100,9 +101,9 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		afterSeq = math.MaxInt64 // no event has a number above
 	}
 	var found []deliver.Event
-	err := l.s.read(ctx, func(r *snapshot) (err error) {
+	err := l.Read(ctx, func(r Querier) (err error) {
 		found, err = all(r, `SELECT `+eventColumns+` FROM events e WHERE e.owner = ?1 AND e.seq > ?3 AND `+retained("e.n", "?2")+` ORDER BY e.seq LIMIT ?4`,
-			[]any{owner, l.s.expired(), int64(afterSeq), max(limit, 0)}, func(rows *sql.Rows, ev *deliver.Event) error {
+			[]any{owner, l.expired(), int64(afterSeq), max(limit, 0)}, func(rows Rows, ev *deliver.Event) error {
 				return scanEvent(rows, new(int64), ev)
 			})
 		return err
@@ -111,7 +112,11 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 }
 
 func (l deliveryLog) Epoch(ctx context.Context) (epoch uint64, err error) {
-	return l.s.epoch, l.s.read(ctx, func(*snapshot) error { return nil })
+	err = l.Read(ctx, func(r Querier) error {
+		_, err := one(r, `SELECT `+l.Dialect.Epoch, nil, &epoch)
+		return err
+	})
+	return epoch, err
 }
 
 // beyond returns the SQL operator that selects the rows after a page, compared with its last row.
@@ -123,7 +128,7 @@ func beyond(asc bool) string {
 }
 
 // entries reads deliveries with their attempts, and returns them with their numbers.
-func (r *snapshot) entries(from string, args []any) (entries []deliver.LogEntry, ns []int64, err error) {
+func logEntries(r Querier, from string, args []any) (entries []deliver.LogEntry, ns []int64, err error) {
 	ds, err := all(r, `SELECT `+deliveryColumns+from, args, scanDelivery)
 	if err == nil {
 		err = addEvents(r, ds)
@@ -132,19 +137,25 @@ func (r *snapshot) entries(from string, args []any) (entries []deliver.LogEntry,
 		return nil, nil, err
 	}
 	entries = make([]deliver.LogEntry, len(ds))
+	var attempted Ints
+	place := make(map[int64]int, len(ds))
 	for i := range ds {
 		entries[i].Delivery = ds[i].Delivery
-		ns = append(ns, ds[i].n)
-		if ds[i].Attempts == 0 {
-			continue
-		}
-		entries[i].Log, err = all(r, `SELECT attempt, at, duration, status_code, error, response_preview FROM attempts WHERE delivery = ? ORDER BY place`,
-			[]any{ds[i].n}, func(rows *sql.Rows, a *deliver.Attempt) error {
-				return rows.Scan(&a.N, timeColumn{&a.At}, (*int64)(&a.Duration), &a.StatusCode, &a.Error, &a.ResponsePreview)
-			})
-		if err != nil {
-			return nil, nil, err
+		ns, place[ds[i].n] = append(ns, ds[i].n), i
+		if ds[i].Attempts > 0 {
+			attempted = append(attempted, ds[i].n)
 		}
 	}
-	return entries, ns, nil
+	if len(attempted) == 0 {
+		return entries, ns, nil
+	}
+	err = each(r, `SELECT delivery, attempt, at, duration, status_code, error, response_preview FROM attempts
+		WHERE delivery IN {ints ?} ORDER BY delivery, place`, []any{attempted}, func(rows Rows) error {
+		var n int64
+		var a deliver.Attempt
+		err := rows.Scan(&n, &a.N, timeColumn{&a.At}, (*int64)(&a.Duration), &a.StatusCode, &a.Error, &a.ResponsePreview)
+		entries[place[n]].Log = append(entries[place[n]].Log, a)
+		return err
+	})
+	return entries, ns, err
 }

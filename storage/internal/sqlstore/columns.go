@@ -1,4 +1,4 @@
-package sqlite
+package sqlstore
 
 import (
 	"database/sql/driver"
@@ -28,6 +28,9 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
+// zeroTime is SQL for nanos(time.Time{}): a literal would be too large before its sign.
+const zeroTime = `(-9223372036854775807 - 1)`
+
 // optional returns the value to store for a time in other columns: NULL for the zero time.
 func optional(t time.Time) any {
 	if t.IsZero() {
@@ -56,20 +59,25 @@ func (c timeColumn) Scan(v any) error {
 	case int64:
 		*c.to = timeOf(v)
 	default:
-		return fmt.Errorf("sqlite: a time stored as %T: want an integer, Unix nanoseconds", v)
+		return fmt.Errorf("a time stored as %T: want an integer, Unix nanoseconds", v)
 	}
 	return nil
 }
 
-// readable returns SQL that formats a stored time as RFC 3339 in UTC with milliseconds. The SQL
-// gives NULL for NULL and for times before 1970.
-func readable(column string) string {
-	return fmt.Sprintf("CASE WHEN %[1]s >= 0 THEN strftime('%%Y-%%m-%%dT%%H:%%M:%%S', %[1]s / 1000000000, 'unixepoch') || "+
-		"printf('.%%03dZ', %[1]s / 1000000 %% 1000) END", column)
-}
+// Texts and Ints are lists as an argument of a query: see Dialect.
+type (
+	Texts []string
+	Ints  []int64
+)
 
-// jsonColumn is a value that is stored as JSON, or passed to json_each: NULL for an empty list. As a
-// destination for a column it has a pointer to the value, which NULL leaves unchanged.
+// Value implements driver.Valuer for a driver without lists: JSON.
+func (l Texts) Value() (driver.Value, error) { return jsonColumn{[]string(l)}.Value() }
+
+// Value implements driver.Valuer for a driver without lists: JSON.
+func (l Ints) Value() (driver.Value, error) { return jsonColumn{[]int64(l)}.Value() }
+
+// jsonColumn is a value that is stored as JSON: NULL for an empty list. As a destination for a
+// column it has a pointer to the value, which NULL leaves unchanged.
 type jsonColumn struct{ value any }
 
 // Value implements driver.Valuer.
@@ -89,5 +97,5 @@ func (c jsonColumn) Scan(v any) error {
 	case string:
 		return json.Unmarshal([]byte(v), c.value)
 	}
-	return fmt.Errorf("sqlite: a document stored as %T: want text", v)
+	return fmt.Errorf("a document stored as %T: want text", v)
 }

@@ -1,15 +1,12 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
-
-var _ storage.Sweeper = (*Store)(nil)
 
 // eraseStep is the maximum number of rows of a kind that a transaction of Sweep removes: about as
 // many as a commit writes. eraseEventStep is the maximum for events, which are removed with their
@@ -25,8 +22,8 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (sto
 	var all storage.Erased
 	for more := true; more; {
 		var e storage.Erased
-		err := s.write(ctx, func(t *tx) (err error) {
-			e, more, err = eraseSome(t, owner)
+		err := s.Write(ctx, func(t Tx) (err error) {
+			e, more, err = s.EraseSome(t, owner)
 			return err
 		})
 		if err != nil {
@@ -35,8 +32,8 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (sto
 		all.Add(e)
 	}
 	for step := range slices.Chunk(targets, eraseStep) {
-		err := s.write(ctx, func(t *tx) error {
-			n, err := t.change(`DELETE FROM cursors WHERE target IN (SELECT value FROM json_each(?))`, jsonColumn{step})
+		err := s.Write(ctx, func(t Tx) error {
+			n, err := t.Change(`DELETE FROM cursors WHERE target IN {texts ?}`, Texts(step))
 			all.Cursors += int(n)
 			return err
 		})
@@ -47,8 +44,11 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (sto
 	return all, nil
 }
 
-// eraseSome removes up to eraseStep rows of each kind. more means that there may be others.
-func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
+// EraseSome removes up to eraseStep rows of each kind. more means that there may be others.
+func (s *Store) EraseSome(t Tx, owner string) (e storage.Erased, more bool, err error) {
+	if err := lock(t, s.LockOwners, Texts{owner}); err != nil {
+		return e, false, err
+	}
 	var totals int
 	for _, part := range []struct {
 		count *int
@@ -61,7 +61,7 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 		{&e.Changes, `UPDATE feed SET owner = '' WHERE n IN (SELECT n FROM feed WHERE owner = ?1 AND owner <> '' LIMIT ?2)`},
 		{&totals, `DELETE FROM source_totals WHERE owner = ?1 AND (kind, source_id) IN (SELECT kind, source_id FROM source_totals WHERE owner = ?1 LIMIT ?2)`},
 	} {
-		n, err := t.change(part.query, owner, eraseStep)
+		n, err := t.Change(part.query, owner, eraseStep)
 		if err != nil {
 			return e, false, err
 		}
@@ -73,43 +73,43 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 		return e, true, err
 	}
 	more = more || left
-	if left, err := eraseEvents(t, owner, &e); err != nil || left || more {
+	if left, err := s.eraseEvents(t, owner, &e); err != nil || left || more {
 		return e, true, err
 	}
 	// Only now is the owner's greatest number settled: see commit.readNumbers.
-	err = t.exec(`UPDATE totals SET erased_seq = max(erased_seq, coalesce((SELECT removed_seq FROM owners WHERE owner = ?), 0))`, owner)
+	err = t.Exec(`UPDATE totals SET erased_seq = {max}(erased_seq, coalesce((SELECT removed_seq FROM owners WHERE owner = ?), 0))`, owner)
 	if err == nil {
-		err = t.exec(`DELETE FROM owners WHERE owner = ?`, owner)
+		err = t.Exec(`DELETE FROM owners WHERE owner = ?`, owner)
 	}
 	return e, false, err
 }
 
 // eraseRecords removes some of an owner's records, without entries in the feed. left means that
 // there may be others.
-func eraseRecords(t *tx, owner string, e *storage.Erased) (left bool, err error) {
+func eraseRecords(t Tx, owner string, e *storage.Erased) (left bool, err error) {
 	counts := map[record.Kind]*int{record.Monitor: &e.Monitors, record.Rule: &e.Rules, record.Endpoint: &e.Endpoints, record.APIKey: &e.Keys}
 	removed := 0
 	err = each(t, `DELETE FROM records WHERE n IN (SELECT n FROM records WHERE owner = ? LIMIT ?) RETURNING kind`,
-		[]any{owner, eraseStep}, func(rows *sql.Rows) error {
+		[]any{owner, eraseStep}, func(rows Rows) error {
 			var kind record.Kind
 			err := rows.Scan(&kind)
 			if count := counts[kind]; count != nil {
 				*count++
 			}
 			removed++
-			return wrap(err)
+			return err
 		})
 	return removed == eraseStep, err
 }
 
 // eraseEvents removes some of an owner's events without remembering their ids. left means that
 // there may be others.
-func eraseEvents(t *tx, owner string, e *storage.Erased) (left bool, err error) {
+func (s *Store) eraseEvents(t Tx, owner string, e *storage.Erased) (left bool, err error) {
 	list, err := column[int64](t, `SELECT n FROM events WHERE owner = ? LIMIT ?`, owner, eraseEventStep)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
 	e.Events = len(list)
-	e.Deliveries, e.Attempts, err = dropEvents(t, list)
+	e.Deliveries, e.Attempts, err = s.DropEvents(t, list)
 	return len(list) == eraseEventStep, err
 }

@@ -1,8 +1,7 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -16,8 +15,8 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 			return err
 		}
 	}
-	return o.s.write(ctx, func(t *tx) error {
-		st := settling{t: t, now: o.s.opts.Now(), open: make(map[string]*settled, len(ss)), ended: make(map[int64]bool)}
+	return o.Write(ctx, func(t Tx) error {
+		st := settling{Store: o.Store, t: t, now: o.Now(), open: make(map[string]*settled, len(ss)), ended: make(map[int64]bool)}
 		return st.all(ss)
 	})
 }
@@ -25,7 +24,8 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 // settling is one call of Settle. It reads the deliveries, settles them in memory, and then writes
 // them.
 type settling struct {
-	t        *tx
+	*Store
+	t        Tx
 	now      time.Time
 	open     map[string]*settled // deliveries that may be settled, by id
 	changed  []*settled          // in the order of their first settlement
@@ -56,14 +56,17 @@ func (s *settling) all(ss []deliver.Settlement) error {
 }
 
 func (s *settling) readDeliveries(ss []deliver.Settlement) error {
-	ids := make([]any, len(ss))
+	ids, asked := make([]any, len(ss)), make(Texts, len(ss))
 	for i := range ss {
-		ids[i] = ss[i].DeliveryID
+		ids[i], asked[i] = ss[i].DeliveryID, ss[i].DeliveryID
+	}
+	if err := lock(s.t, s.LockDeliveries, asked); err != nil {
+		return err
 	}
 	var attempted []any
 	byNumber := make(map[int64]*settled)
-	err := s.t.eachRows(`SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id IN (VALUES {rows}) AND (d.due_at IS NOT NULL OR d.endpoint_deleted)`,
-		1, ids, func(rows *sql.Rows) error {
+	err := s.t.AskRows(`SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id IN ({rows text}) AND (d.due_at IS NOT NULL OR d.endpoint_deleted)`,
+		1, ids, func(rows Rows) error {
 			var d deliveryRow
 			err := scanDelivery(rows, &d)
 			if s.open[d.ID] == nil { // the same id may occur twice
@@ -73,18 +76,25 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 					byNumber[d.n] = s.open[d.ID]
 				}
 			}
-			return wrap(err)
+			return err
 		})
+	if err == nil {
+		err = s.t.Flush()
+	}
 	if err != nil {
 		return err
 	}
-	return s.t.eachRows(`SELECT delivery, attempt FROM attempts WHERE delivery IN (VALUES {rows})`, 1, attempted, func(rows *sql.Rows) error {
+	err = s.t.AskRows(`SELECT delivery, attempt FROM attempts WHERE delivery IN ({rows int})`, 1, attempted, func(rows Rows) error {
 		var n int64
 		var attempt int
 		err := rows.Scan(&n, &attempt)
 		byNumber[n].note(attempt)
-		return wrap(err)
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	return s.t.Flush()
 }
 
 // note records the number of an attempt. It returns false if it was recorded before.
@@ -143,11 +153,12 @@ func (s *settling) end(d *settled, state deliver.State) {
 
 // write stores the attempts, the changed deliveries, and which events have no open delivery left.
 func (s *settling) write() error {
-	err := s.t.execRows(`INSERT OR FAIL INTO attempts (delivery, place, attempt, at, duration, status_code, error, response_preview) VALUES {rows}`, 8, s.attempts)
+	err := s.t.ExecRows(`{insert} attempts (delivery, place, attempt, at, duration, status_code, error, response_preview)
+		{rows int,int,int,int,int,int,text,text}`, 8, s.attempts)
 	if err != nil {
 		return err
 	}
-	crashpoint.Hit("sqlite.settle.attempt")
+	crashpoint.Hit("sqlstore.settle.attempt")
 	var events, changes []any
 	final := make(map[deliver.State][]any) // deliveries that became final with their first attempt, as most do
 	for _, d := range s.changed {
@@ -166,19 +177,19 @@ func (s *settling) write() error {
 		changes = append(changes, d.n, string(d.State), due, d.Attempts, d.Uncounted, int64(d.Waited), d.EndpointDeleted)
 	}
 	for state, ns := range final {
-		err := s.t.execRows(`UPDATE OR FAIL deliveries SET state = '`+string(state)+`', due_at = NULL, attempts = attempts + 1 WHERE n IN (VALUES {rows})`, 1, ns)
+		err := s.t.ExecRows(`{update} deliveries SET state = '`+string(state)+`', due_at = NULL, attempts = attempts + 1 WHERE n IN ({rows int})`, 1, ns)
 		if err != nil {
 			return err
 		}
 	}
-	err = s.t.execRows(`WITH change (n, state, due_at, attempts, uncounted, waited, endpoint_deleted) AS (VALUES {rows})
-		UPDATE OR FAIL deliveries AS d SET state = change.state, due_at = change.due_at, attempts = change.attempts,
+	err = s.t.ExecRows(`WITH change (n, state, due_at, attempts, uncounted, waited, endpoint_deleted) AS ({rows int,text,int,int,int,int,bool})
+		{update} deliveries AS d SET state = change.state, due_at = change.due_at, attempts = change.attempts,
 			uncounted = change.uncounted, waited = change.waited, endpoint_deleted = change.endpoint_deleted
 		FROM change WHERE d.n = change.n`, 7, changes)
 	if err != nil {
 		return err
 	}
-	return s.t.execRows(`WITH ended (event, at) AS (VALUES {rows})
-		INSERT OR FAIL INTO settled (event, settled_at) SELECT event, at FROM ended
+	return s.t.ExecRows(`WITH ended (event, at) AS ({rows int,int})
+		{insert} settled (event, settled_at) SELECT event, at FROM ended
 		WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL)`, 2, events)
 }

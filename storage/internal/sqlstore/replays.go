@@ -1,18 +1,20 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
 // replays implements deliver.Replays. A record is stored as JSON.
-type replays struct{ s *Store }
+type replays struct{ *Store }
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
-	return rs.s.write(ctx, func(t *tx) error {
+	return rs.Write(ctx, func(t Tx) error {
+		if err := lock(t, rs.LockOwners, Texts{r.Owner}); err != nil {
+			return err
+		}
 		if _, err := endpointStatus(t, r.Owner, r.EndpointID); err != nil {
 			return err
 		}
@@ -28,9 +30,9 @@ func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 }
 
 func (rs replays) Get(ctx context.Context, owner, endpointID string) (r deliver.Replay, err error) {
-	err = rs.s.read(ctx, func(sn *snapshot) error {
+	err = rs.Read(ctx, func(q Querier) error {
 		var found bool
-		r, found, err = replayOf(sn, endpointID)
+		r, found, err = replayOf(q, endpointID)
 		if err == nil && (!found || r.Owner != owner) {
 			err = deliver.ErrReplayNotFound
 		}
@@ -44,32 +46,33 @@ func (rs replays) Get(ctx context.Context, owner, endpointID string) (r deliver.
 
 func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deliver.Replay, error) {
 	var due []deliver.Replay
-	err := rs.s.read(ctx, func(sn *snapshot) (err error) {
-		due, err = all(sn, `SELECT record FROM replays WHERE due_at <= ? ORDER BY due_at, endpoint_id LIMIT ?`, []any{nanos(now), max(limit, 0)},
-			func(rows *sql.Rows, r *deliver.Replay) error { return rows.Scan(jsonColumn{r}) })
+	err := rs.Read(ctx, func(q Querier) (err error) {
+		due, err = all(q, `SELECT record FROM replays WHERE due_at <= ? ORDER BY due_at, endpoint_id LIMIT ?`, []any{nanos(now), max(limit, 0)},
+			func(rows Rows, r *deliver.Replay) error { return rows.Scan(jsonColumn{r}) })
 		return err
 	})
 	return due, err
 }
 
 // endpointStatus returns the status of an endpoint, or deliver.ErrEndpointNotFound.
-func endpointStatus(a querier, owner, id string) (status deliver.EndpointStatus, err error) {
-	found, err := one(a, `SELECT status FROM records WHERE kind = 'endpoint' AND id = ? AND owner = ?`, []any{id, owner}, &status)
+func endpointStatus(q Querier, owner, id string) (status deliver.EndpointStatus, err error) {
+	found, err := one(q, `SELECT status FROM records WHERE kind = 'endpoint' AND id = ? AND owner = ?`, []any{id, owner}, &status)
 	if err == nil && !found {
 		err = deliver.ErrEndpointNotFound
 	}
 	return status, err
 }
 
-func replayOf(a querier, endpointID string) (r deliver.Replay, found bool, err error) {
-	found, err = one(a, `SELECT record FROM replays WHERE endpoint_id = ?`, []any{endpointID}, jsonColumn{&r})
+func replayOf(q Querier, endpointID string) (r deliver.Replay, found bool, err error) {
+	found, err = one(q, `SELECT record FROM replays WHERE endpoint_id = ?`, []any{endpointID}, jsonColumn{&r})
 	return r, found, err
 }
 
-func keepReplay(t *tx, r *deliver.Replay) error {
+func keepReplay(t Tx, r *deliver.Replay) error {
 	var due any
 	if r.State == deliver.ReplayRunning {
 		due = nanos(r.Due)
 	}
-	return t.exec(`INSERT OR REPLACE INTO replays (endpoint_id, owner, due_at, record) VALUES (?, ?, ?, ?)`, r.EndpointID, r.Owner, due, jsonColumn{r})
+	return t.Exec(`INSERT INTO replays (endpoint_id, owner, due_at, record) VALUES (?, ?, ?, ?) ON CONFLICT (endpoint_id) DO UPDATE
+		SET owner = excluded.owner, due_at = excluded.due_at, record = excluded.record`, r.EndpointID, r.Owner, due, jsonColumn{r})
 }

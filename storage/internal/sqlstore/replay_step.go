@@ -1,4 +1,4 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
@@ -27,17 +27,23 @@ type replayed struct {
 }
 
 func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Replay, made []deliver.Delivery, err error) {
-	if rs.s.opts.Admin {
-		return r, nil, ErrAdmin
+	if rs.Refuse != nil {
+		return r, nil, rs.Refuse
 	}
-	err = rs.s.write(ctx, func(t *tx) error {
+	err = rs.Write(ctx, func(t Tx) error {
+		if err := lock(t, rs.LockOwners, Texts{q.Owner}); err != nil {
+			return err
+		}
 		r, err = replayAt(t, &q)
 		if err != nil {
 			return err
 		}
+		if err := lock(t, rs.LockReplayed, r.Owner, int64(r.Cursor), int64(r.Last)); err != nil {
+			return err
+		}
 		var create, reopen []replayed
 		looked := 0
-		err = eachReplayed(t, &r, rs.s.expired(), func(e replayed) error {
+		err = eachReplayed(t, &r, rs.expired(), func(e replayed) error {
 			send := e.kept && e.ours && (!e.had.Valid || deliver.State(e.state.String) == deliver.StateFailed)
 			if send && len(create)+len(reopen) >= max(q.Limit, 1) {
 				return errEnough
@@ -70,7 +76,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 			r.State = deliver.ReplayDone
 		}
 		r.Due, r.UpdatedAt = q.DeliverBy, q.Now
-		made, err = replay(t, &r, rs.s.epoch, create, reopen)
+		made, err = rs.replay(t, &r, create, reopen)
 		return err
 	})
 	if err != nil {
@@ -80,7 +86,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 }
 
 // replayAt returns the replay, or an error if the step must be refused.
-func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
+func replayAt(t Tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 	r, found, err := replayOf(t, q.EndpointID)
 	switch {
 	case err != nil:
@@ -98,19 +104,19 @@ func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 }
 
 // errEnough makes each stop reading rows.
-var errEnough = errors.New("sqlite: enough rows")
+var errEnough = errors.New("sqlstore: enough rows")
 
 // eachReplayed calls look for the owner's next events, up to replaySpan, until it returns an error.
 // It reads a row only when the step needs it.
-func eachReplayed(t *tx, r *deliver.Replay, expired int64, look func(replayed) error) error {
+func eachReplayed(t Tx, r *deliver.Replay, expired int64, look func(replayed) error) error {
 	return each(t, `SELECT e.seq, e.n, e.id, `+retained("e.n", "?2")+`, e.source_id = ?1, d.n, d.state,
 			(SELECT coalesce(max(p.n) + 1, e.n << `+fmt.Sprint(placeBits)+`) FROM deliveries p WHERE `+ofEvent("p.n", "e.n")+`)
 		FROM events e LEFT JOIN deliveries d ON `+ofEvent("d.n", "e.n")+` AND d.endpoint_id = ?6
 		WHERE e.owner = ?3 AND e.seq > ?4 AND e.seq <= ?5 ORDER BY e.seq LIMIT `+fmt.Sprint(replaySpan),
-		[]any{r.SourceID, expired, r.Owner, int64(r.Cursor), int64(r.Last), r.EndpointID}, func(rows *sql.Rows) error {
+		[]any{r.SourceID, expired, r.Owner, int64(r.Cursor), int64(r.Last), r.EndpointID}, func(rows Rows) error {
 			var e replayed
 			if err := rows.Scan(&e.seq, &e.n, &e.id, &e.kept, &e.ours, &e.had, &e.state, &e.place); err != nil {
-				return wrap(err)
+				return err
 			}
 			return look(e)
 		})
@@ -118,15 +124,16 @@ func eachReplayed(t *tx, r *deliver.Replay, expired int64, look func(replayed) e
 
 // replay creates and reopens deliveries, stores the replay, and returns the deliveries in order
 // of their events.
-func replay(t *tx, r *deliver.Replay, epoch uint64, create, reopened []replayed) ([]deliver.Delivery, error) {
+func (s *Store) replay(t Tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.Delivery, error) {
 	var ns, again []int64
 	var rows []any
 	for _, e := range create {
 		if e.place >= firstDelivery(e.n+1) {
-			return nil, fmt.Errorf("sqlite: event with more than %d deliveries is not allowed", maxDeliveries)
+			return nil, fmt.Errorf("%s: event with more than %d deliveries is not allowed", s.Name, maxDeliveries)
 		}
 		ns = append(ns, e.place)
-		rows = append(rows, e.place, deliver.DeliveryIDInEpoch(epoch, e.id, r.EndpointID), r.EndpointID, nanos(r.Due))
+		rows = s.deliveryValues(rows, e.place, &deliver.Delivery{
+			ID: deliver.DeliveryIDInEpoch(s.DeliveryEpoch, e.id, r.EndpointID), EndpointID: r.EndpointID, Due: r.Due})
 	}
 	for _, e := range reopened {
 		again = append(again, e.had.Int64)
@@ -134,7 +141,7 @@ func replay(t *tx, r *deliver.Replay, epoch uint64, create, reopened []replayed)
 	if err := unsettle(t, ns); err != nil {
 		return nil, err
 	}
-	if err := t.execRows(`INSERT OR FAIL INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, rows); err != nil {
+	if err := t.ExecRows(s.insertDeliveries(), s.deliveryWidth(), rows); err != nil {
 		return nil, err
 	}
 	if err := reopen(t, again, nanos(r.Due)); err != nil {

@@ -1,7 +1,7 @@
-package sqlite
+package sqlstore
 
 import (
-	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // eventColumns are the columns of the table events that scanEvent reads. A row to insert also has
@@ -16,6 +17,7 @@ import (
 const (
 	eventColumns = `n, id, owner, seq, source_kind, source_id, source_name, tweet_id, author_username, text_preview, tweet_url, platform,
 		published_at, earliest_at, requested_at, fetched_at, detected_at, committed_at, latency, handlers, body`
+	eventTypes = `int,text,text,int,text,text,text,text,text,text,text,text,int,int,int,int,int,int,int,text,bytes,text`
 	eventWidth = 22
 )
 
@@ -27,26 +29,29 @@ func eventValues(values []any, n int64, ev *deliver.Event) []any {
 		nanos(ev.CommittedAt), int64(ev.Latency), jsonColumn{ev.Handlers}, ev.Body, withoutCase(ev.AuthorUsername))
 }
 
-func scanEvent(rows *sql.Rows, n *int64, ev *deliver.Event) error {
+func scanEvent(rows Rows, n *int64, ev *deliver.Event) error {
 	return rows.Scan(n, &ev.ID, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID, &ev.Source.Name,
 		&ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL, &ev.Platform,
 		timeColumn{&ev.PublishedAt}, timeColumn{&ev.EarliestAt}, timeColumn{&ev.RequestedAt}, timeColumn{&ev.FetchedAt}, timeColumn{&ev.DetectedAt},
 		timeColumn{&ev.CommittedAt}, (*int64)(&ev.Latency), jsonColumn{&ev.Handlers}, &ev.Body)
 }
 
-// readEvents reads the events with these numbers. It returns ErrCorrupt if one is missing.
-func readEvents(a querier, ns map[int64]bool) (map[int64]*deliver.Event, error) {
+// ErrMissing means that a delivery has no event.
+var ErrMissing = errors.New("events are missing")
+
+// readEvents reads the events with these numbers. It returns ErrMissing if one is not there.
+func readEvents(q Querier, ns map[int64]bool) (map[int64]*deliver.Event, error) {
 	events := make(map[int64]*deliver.Event, len(ns))
-	list := jsonColumn{slices.Collect(maps.Keys(ns))}
-	err := each(a, `SELECT `+eventColumns+` FROM events WHERE n IN (SELECT value FROM json_each(?))`, []any{list}, func(rows *sql.Rows) error {
+	list := Ints(slices.Collect(maps.Keys(ns)))
+	err := each(q, `SELECT `+eventColumns+` FROM events WHERE n IN {ints ?}`, []any{list}, func(rows Rows) error {
 		var n int64
 		ev := new(deliver.Event)
 		err := scanEvent(rows, &n, ev)
 		events[n] = ev
-		return wrap(err)
+		return err
 	})
 	if err == nil && len(events) < len(ns) {
-		err = fmt.Errorf("%w: %d events are missing", ErrCorrupt, len(ns)-len(events))
+		err = fmt.Errorf("%d %w", len(ns)-len(events), ErrMissing)
 	}
 	return events, err
 }
@@ -79,17 +84,40 @@ func (d *deliveryRow) event() int64 { return d.n >> placeBits }
 const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.attempts, d.uncounted, d.waited, d.endpoint_deleted`
 
 // scanDelivery reads all fields of a delivery except Event and CreatedAt.
-func scanDelivery(rows *sql.Rows, d *deliveryRow) error {
+func scanDelivery(rows Rows, d *deliveryRow) error {
 	return rows.Scan(&d.n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Attempts, &d.Uncounted, (*int64)(&d.Waited), &d.EndpointDeleted)
 }
 
+// insertDeliveries is the statement for new deliveries, whose rows deliveryValues appends.
+func (s *Store) insertDeliveries() string {
+	if s.Lanes {
+		return `{insert} deliveries (n, id, endpoint_id, due_at, part) {rows int,text,text,int,int}`
+	}
+	return `{insert} deliveries (n, id, endpoint_id, due_at) {rows int,text,text,int}`
+}
+
+func (s *Store) deliveryWidth() int {
+	if s.Lanes {
+		return 5
+	}
+	return 4
+}
+
+func (s *Store) deliveryValues(values []any, n int64, d *deliver.Delivery) []any {
+	values = append(values, n, d.ID, d.EndpointID, nanos(d.Due))
+	if s.Lanes {
+		values = append(values, int64(fleet.PartOf(d.EndpointID)))
+	}
+	return values
+}
+
 // addEvents sets the Event of each delivery. Deliveries of the same event share one Event.
-func addEvents(a querier, ds []deliveryRow) error {
+func addEvents(q Querier, ds []deliveryRow) error {
 	ns := make(map[int64]bool)
 	for i := range ds {
 		ns[ds[i].event()] = true
 	}
-	events, err := readEvents(a, ns)
+	events, err := readEvents(q, ns)
 	for i := range ds {
 		if err == nil {
 			ds[i].Event = events[ds[i].event()]

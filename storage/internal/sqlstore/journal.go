@@ -1,18 +1,17 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/streamwatch/streamwatch/detect"
 )
 
 // journal implements detect.Journal.
-type journal struct{ s *Store }
+type journal struct{ *Store }
 
 func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
-	if j.s.opts.Admin {
-		return ErrAdmin
+	if j.Refuse != nil {
+		return j.Refuse
 	}
 	for _, b := range batches {
 		if err := b.Validate(); err != nil {
@@ -20,8 +19,8 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		}
 	}
 	var c *commit
-	err := j.s.write(ctx, func(t *tx) error {
-		c = newCommit(t, j.s.opts.Now(), j.s.epoch)
+	err := j.Write(ctx, func(t Tx) error {
+		c = newCommit(j.Store, t)
 		return c.all(batches)
 	})
 	if err != nil {
@@ -44,9 +43,9 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
 	var found []detect.Cursor
-	err := j.s.read(ctx, func(r *snapshot) (err error) {
-		found, err = all(r, `SELECT target, since, user_id, gaps, position FROM cursors WHERE target IN (SELECT value FROM json_each(?))`,
-			[]any{jsonColumn{targets}}, func(rows *sql.Rows, c *detect.Cursor) error {
+	err := j.Read(ctx, func(r Querier) (err error) {
+		found, err = all(r, `SELECT target, since, user_id, gaps, position FROM cursors WHERE target IN {texts ?}`,
+			[]any{Texts(targets)}, func(rows Rows, c *detect.Cursor) error {
 				return rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, jsonColumn{&c.Gaps}, &c.Position)
 			})
 		return err

@@ -1,0 +1,98 @@
+package sqlstore
+
+import "time"
+
+// expired returns the latest time at which an event was settled that is now past its retention.
+// Such an event is not shown, even if it is not removed yet.
+func (s *Store) expired() int64 { return nanos(s.Now().Add(-s.Retention)) }
+
+// retained returns the SQL condition that the event with this number is not past its retention. The
+// condition looks up only this event, because many others may be past their retention and not
+// removed yet.
+func retained(event, expired string) string {
+	return `NOT EXISTS (SELECT 1 FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
+}
+
+// Bounds say what Remove removes.
+type Bounds struct {
+	IDRetention, EntryRetention        time.Duration
+	MaxEvents, MaxEventIDs, MaxEntries int
+}
+
+// idQueues are the tables of remembered ids. Rows that are too old or too many are removed, the
+// oldest first.
+var idQueues = []string{"removed_events", "removed_entries", "resolved_reservations"}
+
+// Remove removes up to step rows of each kind that are too old or too many. It returns how many
+// events it has removed.
+func (s *Store) Remove(t Tx, b *Bounds, step int) (events int, err error) {
+	now := s.Now()
+	// Events that became final first go first.
+	ns, err := column[int64](t, s.Removable, step, b.MaxEvents, s.expired())
+	if err != nil {
+		return 0, err
+	}
+	if len(ns) > 0 {
+		err := t.Exec(`INSERT INTO removed_events (id, recorded_at) SELECT id, ?2 FROM events WHERE n IN {ints ?1} ORDER BY n`, Ints(ns), nanos(now))
+		if err != nil {
+			return 0, err
+		}
+		if _, _, err := s.DropEvents(t, ns); err != nil {
+			return 0, err
+		}
+	}
+	old := nanos(now.Add(-b.EntryRetention))
+	err = t.Exec(`INSERT INTO removed_entries (id, recorded_at) SELECT id, ?4 FROM ledger_entries WHERE n IN (`+tooMany("ledger_entries")+`) ORDER BY n`,
+		step, b.MaxEntries, old, nanos(now))
+	if err == nil {
+		err = t.Exec(removeTooMany("ledger_entries"), step, b.MaxEntries, old)
+	}
+	for _, table := range idQueues {
+		if err == nil {
+			err = t.Exec(removeTooMany(table), step, b.MaxEventIDs, nanos(now.Add(-b.IDRetention)))
+		}
+	}
+	return len(ns), err
+}
+
+// removeTooMany removes what tooMany selects.
+func removeTooMany(table string) string {
+	return `DELETE FROM ` + table + ` WHERE n IN (` + tooMany(table) + `)`
+}
+
+// tooMany returns SQL that looks at the first ?1 rows of a table. It selects those that are not
+// among the newest ?2 rows, and those recorded at ?3 or earlier.
+func tooMany(table string) string {
+	return `SELECT n FROM (SELECT n, recorded_at FROM ` + table + ` ORDER BY n LIMIT ?1) AS first
+		WHERE recorded_at <= ?3 OR n <= (SELECT max(n) FROM ` + table + `) - ?2`
+}
+
+// DropEvents removes events with their deliveries and attempts. It returns the numbers of deliveries
+// and attempts that it has removed.
+func (s *Store) DropEvents(t Tx, events []int64) (deliveries, attempts int, err error) {
+	if s.Dropping != "" {
+		if err := t.Exec(s.Dropping, int64(len(events))); err != nil {
+			return 0, 0, err
+		}
+	}
+	of := `(SELECT d.n FROM {ints ?1} old {join} deliveries d ON ` + ofEvent("d.n", "old.value") + `)`
+	var none int
+	for _, change := range []struct {
+		count *int
+		query string
+	}{
+		{&none, `INSERT INTO owners (owner, removed_seq) SELECT owner, max(seq) FROM events WHERE n IN {ints ?1} GROUP BY owner
+			ON CONFLICT (owner) DO UPDATE SET removed_seq = {max}(owners.removed_seq, excluded.removed_seq)`},
+		{&attempts, `DELETE FROM attempts WHERE delivery IN ` + of},
+		{&deliveries, `DELETE FROM deliveries WHERE n IN ` + of},
+		{&none, `DELETE FROM settled WHERE event IN {ints ?1}`},
+		{&none, `DELETE FROM events WHERE n IN {ints ?1}`},
+	} {
+		n, err := t.Change(change.query, Ints(events))
+		if err != nil {
+			return 0, 0, err
+		}
+		*change.count = int(n)
+	}
+	return deliveries, attempts, nil
+}

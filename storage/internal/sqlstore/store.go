@@ -1,0 +1,100 @@
+package sqlstore
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// Store implements the ports on a backend, but for those of a fleet.
+type Store struct {
+	Backend
+	Dialect
+	Name      string // of the backend's package, in errors
+	Now       func() time.Time
+	Retention time.Duration
+	// DeliveryEpoch is part of the ids of deliveries: see deliver.DeliveryIDInEpoch.
+	DeliveryEpoch uint64
+	// Refuse is returned by Journal.Commit, Outbox.Claim and Replays.Step, if it is not nil.
+	Refuse error
+}
+
+// Backend runs transactions. Its methods wrap the driver's errors.
+type Backend interface {
+	// Write runs do in a transaction, and returns when that is committed. It may run do again after
+	// a conflict with another transaction.
+	Write(ctx context.Context, do func(Tx) error) error
+	// Read runs do, which makes one query.
+	Read(ctx context.Context, do func(Querier) error) error
+	// Search runs do, which may take long, on the committed state of one moment.
+	Search(ctx context.Context, do func(Querier) error) error
+	// Duplicate reports whether err is that a row has the same unique key as another.
+	Duplicate(err error) bool
+	// Fence refuses a commit as Batch.Fence says.
+	Fence(t Tx, batches []*detect.Batch) error
+}
+
+// Dialect has what differs in the backends' SQL. A statement that is "" is not made.
+type Dialect struct {
+	// Statements that lock rows until the transaction ends: the owners in a Texts, the deliveries
+	// with the ids in a Texts, the open deliveries of an endpoint, and the next events of an owner
+	// above a number up to another. Whoever has locked one delivery of an event may also change what
+	// says that the event has no open one.
+	LockOwners, LockDeliveries, LockEndpoint, LockReplayed string
+	// LockDue locks the deliveries with the numbers in an Ints that are due at its second argument,
+	// but those that others have locked, and returns their numbers, earliest due first.
+	LockDue string
+	// Newest is SQL for the highest events.n ever assigned. EventNumbers selects as many new ones as
+	// its argument says; without it they are Newest + 1 and so on.
+	Newest, EventNumbers string
+	// Feed selects the number of the last entry in the feed after as many more as its argument says.
+	Feed string
+	// Epoch is SQL for the epoch of the numbers: see deliver.Log.
+	Epoch string
+	// Dropping is made before as many events as its argument says are removed.
+	Dropping string
+	// Removable selects events for Remove: of the first ones without an open delivery, up to its
+	// first argument, those beyond as many stored ones as the second says, and those that have had
+	// none since the third or longer.
+	Removable string
+	// NextDue selects the first due time, NextDueIn that of the parts in an Ints.
+	NextDue, NextDueIn string
+	// Lanes says that deliveries have a column part, and are shared between engines.
+	Lanes bool
+	// Totals returns a query for the index in sources, and the total, of those that have one.
+	Totals func(sources []billing.Source) (query string, args []any)
+	// RetainedOfAll returns the condition retained for a query that reads all events of an owner.
+	RetainedOfAll func(event, expired string) string
+}
+
+// partsList returns a set of parts as an argument of a query.
+func partsList(set *fleet.Set) (list Ints) {
+	for p := range set.All() {
+		list = append(list, int64(p))
+	}
+	return list
+}
+
+// Ports returns the ports, those of a fleet left out.
+func (s *Store) Ports() storage.Ports {
+	return storage.Ports{Records: recordStore{s}, State: stateStore{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
+		Replays: replays{s}, Ledger: ledger{s}}
+}
+
+// pageBounds converts a page number, counted from 1, and a page size to LIMIT and OFFSET. A zero
+// page means 1, a zero size means 20.
+func pageBounds(page, size int) (limit, offset int64) {
+	page, size = max(page, 1), max(size, 0)
+	if size == 0 {
+		size = 20
+	}
+	if int64(page-1) > math.MaxInt64/int64(size) { // the product below would overflow
+		return int64(size), math.MaxInt64
+	}
+	return int64(size), int64(page-1) * int64(size)
+}
