@@ -55,7 +55,7 @@ func TestForbiddenBelow(t *testing.T) {
 // go mod tidy also downloads what the tests of imported packages import. A program with the
 // memory store downloads no other store, and one with another store only that.
 func TestProgramsDownloadOnlyTheirStore(t *testing.T) {
-	const sqlite, redis, miniredis = "modernc.org/", "github.com/redis/", "github.com/alicebob/"
+	const sqlite, redis, miniredis, pgx = "modernc.org/", "github.com/redis/", "github.com/alicebob/", "github.com/jackc/"
 	pkgs, err := readPackages(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
@@ -63,19 +63,22 @@ func TestProgramsDownloadOnlyTheirStore(t *testing.T) {
 	stores := map[string][]string{} // by store, the packages that only its users import; "memory" has all others
 	for dir := range pkgs {
 		store := "memory"
-		for _, other := range []string{"sqlite", "redisstore"} {
+		for _, other := range []string{"sqlite", "redisstore", "postgres"} {
 			if dir == "storage/"+other || strings.HasPrefix(dir, "storage/"+other+"/") {
 				store = other
 			}
+		}
+		if dir == "internal/pgtest" {
+			store = "postgres"
 		}
 		if program := levelOf(dir) == len(levels)-1 || strings.HasPrefix(dir, "cmd/"); !program {
 			stores[store] = append(stores[store], "./"+dir)
 		}
 	}
 	for store, forbidden := range map[string][]string{
-		"memory":     {sqlite, redis, miniredis},
-		"sqlite":     {redis, miniredis},
-		"redisstore": {sqlite},
+		"memory":     {sqlite, redis, miniredis, pgx},
+		"sqlite":     {redis, miniredis, pgx},
+		"redisstore": {sqlite, pgx},
 	} {
 		deps := dependencies(t, append([]string{"-test"}, stores[store]...)...)
 		if !slices.Contains(deps, modulePath+"/storage/"+store) || !slices.Contains(deps, "go.uber.org/goleak") {
@@ -192,6 +195,7 @@ func TestArchitectureRules(t *testing.T) {
 		{"httptest in the core", "more.go", "package streamwatch\nimport _ \"net/http/httptest\"", "net/http/httptest must not reach the core"},
 		{"Redis in the core", "detect/more.go", "package detect\nimport _ \"github.com/redis/go-redis/v9\"", "go-redis must not reach the core"},
 		{"a Redis double in the core", "detect/more.go", "package detect\nimport _ \"github.com/alicebob/miniredis/v2\"", "miniredis must not reach the core"},
+		{"PostgreSQL in the core", "detect/more.go", "package detect\nimport _ \"github.com/jackc/pgx/v5/pgxpool\"", "pgx must not reach the core"},
 		{"SQLite in the core", "storage/more.go", "package storage\nimport _ \"modernc.org/sqlite\"", "modernc.org/sqlite must not reach the core"},
 		{"SQLite in a backend", "storage/memory/more.go", "package memory\nimport _ \"modernc.org/sqlite\"", ""},
 		{"testing in the test kit", "enginetest/more.go", "package enginetest\nimport _ \"testing\"", "enginetest/more.go: must not import testing"},
