@@ -25,7 +25,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		}
 	}
 	now := s.opts.Now()
-	if err := s.roster.fenced(batches, now); err != nil {
+	if err := s.fenced(batches, now); err != nil {
 		return err
 	}
 	s.balances.expire(now) // charges may use the credits of expired reservations

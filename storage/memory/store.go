@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/internal/roster"
 )
 
 var (
@@ -74,7 +75,7 @@ type Store struct {
 	events   events
 	balances balances
 
-	roster    roster
+	roster    roster.Roster
 	receivers map[receiver]struct{}
 }
 
@@ -89,7 +90,7 @@ func New(opts Options) *Store {
 		cursors:   make(map[string]detect.Cursor),
 		events:    newEvents(opts),
 		balances:  newBalances(opts),
-		roster:    newRoster(),
+		roster:    roster.New(),
 		receivers: make(map[receiver]struct{}),
 	}
 }

@@ -35,7 +35,7 @@ func (m members) call(ctx context.Context, name, term string, args ...any) (flee
 	}
 	st, server, err := decodeState(out, term)
 	if err == nil && m.s.clock != nil {
-		m.s.clock.set(server, sent)
+		m.s.clock.Set(server, sent)
 	}
 	return st, err
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/streamwatch/streamwatch/storage/internal/serverclock"
 )
 
 const (
@@ -31,10 +33,10 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	if to == nil {
 		return nil, errors.New("redisstore: options of the client are missing: want at least Addrs")
 	}
-	var server *clock
+	var server *serverclock.Clock
 	if opts.Now == nil {
-		server = newClock()
-		opts.Now = server.now
+		server = serverclock.New()
+		opts.Now = server.Now
 	}
 	opts, err := opts.withDefaults()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/internal/serverclock"
 )
 
 var (
@@ -21,7 +22,7 @@ var (
 // Store is a storage.Store on Redis. It is safe for concurrent use.
 type Store struct {
 	opts    Options
-	clock   *clock // of the server; nil with Options.Now
+	clock   *serverclock.Clock // of the server; nil with Options.Now
 	redis   redis.UniversalClient
 	cluster bool
 	prefix  string // of all keys; includes the hash tag

@@ -1,25 +1,25 @@
-package redisstore
+package serverclock
 
 import (
 	"sync"
 	"time"
 )
 
-// clock is the server's clock, as the store knows it from its looks at a fleet. In between it
-// follows the runtime's clock, which does not jump.
-type clock struct {
+// Clock is the server's clock, as the store knows it from its looks at a fleet. In between it
+// follows the runtime's clock, which does not jump. It is safe for concurrent use.
+type Clock struct {
 	mu     sync.Mutex
 	server time.Time
 	at     time.Time // when the server's clock showed that
 }
 
-// newClock returns a clock that shows this machine's time until a look contradicts it.
-func newClock() *clock { return &clock{server: time.Now().Round(0), at: time.Now()} }
+// New returns a clock that shows this machine's time until a look contradicts it.
+func New() *Clock { return &Clock{server: time.Now().Round(0), at: time.Now()} }
 
-// set notes the time that the server told in a call that began at sent. The server's clock now
+// Set notes the time that the server told in a call that began at sent. The server's clock now
 // shows what it told or, at most, the call's duration more; what it was thought to show is changed
 // only as far as it is outside of that.
-func (c *clock) set(server, sent time.Time) {
+func (c *Clock) Set(server, sent time.Time) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,8 +33,8 @@ func (c *clock) set(server, sent time.Time) {
 	c.server, c.at = thought, now
 }
 
-// now returns the server's time.
-func (c *clock) now() time.Time {
+// Now returns the server's time.
+func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.server.Add(time.Since(c.at))
