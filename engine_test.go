@@ -142,7 +142,7 @@ func TestConfigIsRefusedByName(t *testing.T) {
 		`streamwatch: Config: dispatch: Timeout 1h0m0s is not allowed`:                     {Fetcher: p, Deliver: dispatch.Config{Timeout: time.Hour}},
 		`streamwatch: Config: rule: Parse.Dialect 99 is not allowed: want query.Union`:     {Fetcher: p, Rules: streamwatch.RuleConfig{Parse: query.Options{Dialect: 99}}},
 		`streamwatch: Config: Fleet.Lease 1ms is not allowed: want 1s to 10m`:              {Fetcher: p, Fleet: &streamwatch.FleetConfig{Lease: time.Millisecond}},
-		`streamwatch: Config: Fleet.Weight -1 is not allowed: want more than 0`:            {Fetcher: p, Fleet: &streamwatch.FleetConfig{Weight: -1}},
+		`streamwatch: Config: Fleet.Weight -1 is not allowed: want 0.001 to 1000`:          {Fetcher: p, Fleet: &streamwatch.FleetConfig{Weight: -1}},
 		`wshub: Authenticate is missing: want`:                                             {Fetcher: p, WebSocket: &wshub.Options{}},
 	} {
 		if _, err := streamwatch.New(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {

@@ -35,9 +35,13 @@ type FleetConfig struct {
 	// engine starts with the name of another engine, it replaces that engine. Defaults to the
 	// host's name and the process id.
 	Name string
-	// Weight is the node's share of the work, relative to the weights of the others. Defaults to
-	// 1.
+	// Weight is the node's share of the work, relative to the weights of the others, from 0.001 to
+	// 1000. Defaults to 1.
 	Weight float64
+	// Passive makes the node a standby: it polls and sends only while no active node lives, and
+	// gives the work back when one does. Meanwhile passive nodes divide the work among themselves by
+	// their weights. Like every node, a passive one accepts changes and answers requests.
+	Passive bool
 	// Lease is how long a node keeps its parts after its last heartbeat to the Store, from 1 s
 	// to 10 min. Defaults to 10 s.
 	Lease time.Duration
@@ -63,13 +67,18 @@ func (c FleetConfig) withDefaults() (FleetConfig, error) {
 	switch {
 	case len(c.Name) > 64:
 		return c, fmt.Errorf("Fleet.Name %.64q… is not allowed: want 1 to 64 bytes", c.Name)
-	case !(c.Weight > 0 && c.Weight <= 1000):
-		return c, fmt.Errorf("Fleet.Weight %v is not allowed: want more than 0 and at most 1000", c.Weight)
+	case !(c.Weight >= fleet.ActiveWeight && c.Weight <= 1000):
+		return c, fmt.Errorf("Fleet.Weight %v is not allowed: want %v to 1000", c.Weight, fleet.ActiveWeight)
 	case c.Lease < time.Second || c.Lease > 10*time.Minute:
 		return c, fmt.Errorf("Fleet.Lease %s is not allowed: want 1s to 10m", c.Lease)
 	}
 	return c, nil
 }
+
+// passiveScale is the factor of a passive node's weight in the store. The product is far below
+// fleet.ActiveWeight: beside an active node it rounds to no part, also for a program that knows no
+// passive nodes.
+const passiveScale = 0x1p-40
 
 // newFleet returns the engine's membership of a fleet.
 func (c *Config) newFleet(of storage.Store, r *records) (*membership, error) {
@@ -84,10 +93,14 @@ func (c *Config) newFleet(of storage.Store, r *records) (*membership, error) {
 	if cfg.Signals == nil {
 		cfg.Signals = ports.Signals
 	}
+	weight := cfg.Weight
+	if cfg.Passive {
+		weight *= passiveScale
+	}
 	m := &membership{records: r, logger: c.Logger, drained: make(chan struct{}), name: cfg.Name, lease: cfg.Lease, own: c.Now}
 	m.lanes.Store(new(fleet.Set))
 	m.node, err = node.New(node.Config{
-		Node:    fleet.Node{Name: cfg.Name, Weight: cfg.Weight, Lease: cfg.Lease, Fingerprint: c.fingerprint()},
+		Node:    fleet.Node{Name: cfg.Name, Weight: weight, Lease: cfg.Lease, Fingerprint: c.fingerprint()},
 		Members: ports.Members, Signals: cfg.Signals,
 		Host: m, Logger: c.Logger,
 	})
@@ -190,12 +203,13 @@ type FleetStats struct {
 
 // FleetNode is a node of a fleet.
 type FleetNode struct {
-	Name   string
-	Weight float64
-	Parts  int
-	Living bool
-	Silent time.Duration // since this node last saw a heartbeat of it
-	Lease  time.Duration // see FleetConfig.Lease
+	Name    string
+	Weight  float64
+	Passive bool // see FleetConfig.Passive
+	Parts   int
+	Living  bool
+	Silent  time.Duration // since this node last saw a heartbeat of it
+	Lease   time.Duration // see FleetConfig.Lease
 }
 
 // stats returns the fleet's state, or the zero value without Config.Fleet.
@@ -208,7 +222,11 @@ func (m *membership) stats() FleetStats {
 		Taken: m.count.taken.Load(), Given: m.count.given.Load(), Lost: m.count.lost.Load(), Refused: m.count.refused.Load()}
 	out.Behind = m.follower.Failing()
 	for _, n := range st.Members {
-		out.Nodes = append(out.Nodes, FleetNode{Name: n.Node.Name, Weight: n.Node.Weight, Parts: n.Parts.Len(), Living: n.Living, Silent: n.Silent, Lease: n.Node.Lease})
+		weight := n.Node.Weight
+		if n.Node.Passive() {
+			weight /= passiveScale
+		}
+		out.Nodes = append(out.Nodes, FleetNode{Name: n.Node.Name, Weight: weight, Passive: n.Node.Passive(), Parts: n.Parts.Len(), Living: n.Living, Silent: n.Silent, Lease: n.Node.Lease})
 	}
 	return out
 }

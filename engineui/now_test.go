@@ -185,4 +185,11 @@ func TestFleet(t *testing.T) {
 		sound(t, page)
 		has(t, page, "This is the node <one> . It has contact with the store.", "1 024 are this node's", "<one> living 1 1 024 10.00 s", "default 8")
 	})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {
+			cfg.Fleet = &streamwatch.FleetConfig{Name: "two", Weight: 3, Passive: true}
+		})
+		_, page := get(w, "operator", "/fleet")
+		has(t, page, "two living, passive 3 ")
+	})
 }

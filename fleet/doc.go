@@ -19,7 +19,8 @@
 //     over, by the store's clock, another node may end the term and take its parts.
 //
 // The store assigns parts, atomically, to the node that asks first; there is no leader. Each
-// node asks for its share, and gives back parts beyond it.
+// node asks for its share, and gives back parts beyond it. A passive node has no share while an active
+// node lives: see ActiveWeight.
 //
 // Signals are hints that another node has changed something. Each hint saves a node the wait for
 // its next look at the store, and may be lost.

@@ -65,12 +65,20 @@ type Members interface {
 // Node describes a member when it joins.
 type Node struct {
 	Name   string        // 1 to 64 bytes; a name has one term at a time
-	Weight float64       // its share of the parts, above 0
+	Weight float64       // its share of the parts, above 0; below ActiveWeight the node is passive
 	Lease  time.Duration // from 1 s to 10 min, in whole milliseconds
 	// Fingerprint is a hash of the settings that all nodes must share.
 	Fingerprint string
 	Seen        uint64 // State.Beats as this process saw it last, 0 for never
 }
+
+// ActiveWeight is the least weight of an active node. A node with less is passive: it wants parts only
+// while no active node lives, in proportion to the weights of the passive nodes. Stores need not know
+// the difference.
+const ActiveWeight = 0.001
+
+// Passive reports whether the node is passive.
+func (n Node) Passive() bool { return n.Weight < ActiveWeight }
 
 // Beat is a heartbeat of a node, with its requests to the store.
 type Beat struct {

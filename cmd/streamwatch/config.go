@@ -26,6 +26,7 @@ import (
 type config struct {
 	Addr          string        `yaml:"addr"`
 	DB            string        `yaml:"db"`
+	Passive       bool          `yaml:"passive"`
 	Demo          bool          `yaml:"demo"`
 	Platform      string        `yaml:"platform"`
 	Log           string        `yaml:"log"`
@@ -105,6 +106,7 @@ func (f flags) serveFlags() {
 	f.setting("addr", "127.0.0.1:8080", "listen on this `host:port`")
 	f.setting("platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; more of them are sources of the configuration")
 	f.setting("demo", "false", "a fake platform, a key with credits, a database that is removed at the end")
+	f.setting("passive", "false", "poll and send only while no server on the Redis lives that is not passive")
 	f.setting("log", "text", "write the log as `text` or json")
 }
 
@@ -195,6 +197,7 @@ func (c *config) check() error {
 	refuse(!isAddress(c.Addr), "addr", wantAddress, c.Addr)
 	refuse(c.OpsAddr != "" && !isAddress(c.OpsAddr), "ops-addr", wantAddress, c.OpsAddr)
 	refuse(c.Demo && c.from["db"] != "", "db", "is not allowed with demo: its file is removed at the end")
+	refuse(c.Passive && !c.onRedis() && !c.isUnset("db"), "passive", "is not allowed: want it with a db that servers share, such as redis://127.0.0.1:6379")
 	refuse(c.Demo && c.SealKey != "", "seal-key", "is not allowed with demo: its receiver reads the secrets from the store")
 	refuse(c.Platform != "" && c.Platform != "bluesky" && !isPlainURL(c.Platform, "http", "https"), "platform",
 		"%q is not allowed: want bluesky, or http:// or https:// and the host of a Mastodon server", netguard.RedactURL(c.Platform))

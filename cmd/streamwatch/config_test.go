@@ -126,6 +126,7 @@ var refusals = map[string]string{
 	"demo: true\ntls-cert: a":                                         `:2: tls-cert "a" and tls-key "" are not allowed: want both or neither`,
 	"demo: true\ndb: a.db":                                            ":2: db is not allowed with demo: its file is removed at the end",
 	"demo: true\nseal-key: ${SEAL}":                                   ":2: seal-key is not allowed with demo",
+	"demo: true\npassive: true":                                       ":2: passive is not allowed: want it with a db that servers share",
 	"demo: true\ninterval: 100ms":                                     ":2: interval 100ms is not allowed: want 1s, see min-interval, to 24h0m0s",
 	"demo: true\nmin-interval: 9ms":                                   ":2: min-interval 9ms is not allowed: want 100ms to",
 	"demo: true\ndrain: 2m":                                           ":2: drain 2m0s is not allowed: want 0s to 1m",

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/internal/heard"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // An address names a server, a cluster, or Sentinels with the master that they watch, and who
@@ -48,6 +51,31 @@ func TestRedisOptions(t *testing.T) {
 	} {
 		if _, err := redisOptions(raw); err == nil || !strings.Contains(err.Error(), "is not allowed: want redis:// or rediss://") || strings.Contains(err.Error(), "pw") {
 			t.Errorf("%s: error %v, want one without the password", raw, err)
+		}
+	}
+}
+
+// A server on a Redis is a node of a fleet, and with -passive a passive one.
+func TestPassive(t *testing.T) {
+	for _, passive := range []bool{false, true} {
+		c, err := configured(t, "db: redis://h\nsources: [{name: f, kind: fake}]", fmt.Sprintf("-passive=%t", passive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := memory.New(memory.Options{})
+		s, err := newService(c, store, "", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.engine.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		st, err := store.Ports().Members.Look(t.Context())
+		if err != nil || len(st.Members) != 1 || st.Members[0].Node.Passive() != passive {
+			t.Errorf("passive %t: members %+v, %v", passive, st.Members, err)
+		}
+		if err := s.engine.Shutdown(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func newEngine(c config, store storage.Store, platform streamwatch.Source, sourc
 		},
 	}
 	if c.onRedis() {
-		cfg.Fleet = &streamwatch.FleetConfig{}
+		cfg.Fleet = &streamwatch.FleetConfig{Passive: c.Passive}
 	}
 	if c.SealKey != "" {
 		ring, err := newKeyring(c.SealKey)

@@ -16,6 +16,11 @@ func (t *term) beat(ctx context.Context) bool {
 	n.stand.sending()
 	v := n.roster.view(t.id)
 	budgets := n.cfg.Host.Budgets()
+	if v.want == 0 && t.hosted.Plus(t.taken) == (fleet.Set{}) {
+		for i := range budgets {
+			budgets[i].Total = 0 // a node without parts leaves all to the others
+		}
+	}
 	lost := n.tail.found.Load()
 	b := fleet.Beat{
 		Fence: n.Fence(), Give: n.stand.untold(), Want: t.want(v), Suspects: v.suspects, Weight: n.cfg.Node.Weight,
@@ -45,13 +50,14 @@ func (t *term) beat(ctx context.Context) bool {
 }
 
 // want returns how many parts a beat asks for: the node's share, but at most atOnce more than it
-// has. While the Host is busy, a beat asks only for the parts that the node has.
+// has, unless its share is all parts. While the Host is busy, a beat asks only for the parts that the
+// node has.
 func (t *term) want(v view) int {
 	has := t.hosted.Plus(t.taken)
 	switch {
 	case t.busy:
 		return has.Len()
-	case v.alone:
+	case v.want == fleet.Parts:
 		return v.want
 	}
 	return min(v.want, has.Len()+atOnce)

@@ -9,10 +9,11 @@
 //
 // A node sends a heartbeat to the store, called a beat, ten times in each lease; in a fleet of more
 // than ten members fewer times, down to four. The answer has the beats of the others. Each beat asks
-// for the node's share of all parts, in proportion to the weights of the living members. A node
-// gives away the parts beyond its share, at most a quarter of all parts per beat. First its Host
-// stops the work for them. Then the next beat returns them to the store. The Host begins work for
-// new parts only after the store has assigned them in its answer to a beat.
+// for the node's share of all parts, in proportion to the weights of the living members. While an
+// active member lives, a passive one has no share. A node gives away the parts beyond its share, at
+// most a quarter of all parts per beat. First its Host stops the work for them. Then the next beat
+// returns them to the store. The Host begins work for new parts only after the store has assigned
+// them in its answer to a beat.
 //
 // A node trusts its term until shortly before the lease ends. It counts the lease from the time
 // before it sent the last successful beat. After that, the Host stops polls, commits and sends

@@ -19,6 +19,8 @@ import (
 const (
 	lease = 10 * time.Second
 	total = 100.0 // of the budget "calls"
+
+	passive = 0x1p-40 // weight of a passive node
 )
 
 // world is a fleet on a store in memory. What no two nodes may do at once is checked

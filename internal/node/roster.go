@@ -121,9 +121,8 @@ func (r *roster) living(own string) (living []*fleet.Member, suspects []string) 
 // view is the data of the roster that a beat needs.
 type view struct {
 	want     int // how many parts this node's share has
-	alone    bool
 	suspects []string
-	says     []says // of the other living members
+	says     []says // of the other living members that have a share
 	free     int
 }
 
@@ -131,14 +130,19 @@ func (r *roster) view(own string) view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	living, suspects := r.living(own)
-	v := view{suspects: suspects, alone: len(living) == 1, free: r.state.Free}
+	v := view{suspects: suspects, free: r.state.Free}
+	active := slices.ContainsFunc(living, func(m *fleet.Member) bool { return !m.Node.Passive() })
 	at := 0
 	weights := make([]float64, len(living))
 	for i, m := range living {
-		weights[i] = m.Node.Weight
 		if m.Term == own {
 			at = i
-		} else {
+		}
+		if active && m.Node.Passive() {
+			continue
+		}
+		weights[i] = m.Node.Weight
+		if m.Term != own {
 			v.says = append(v.says, r.seen[m.Term].says)
 		}
 	}

@@ -13,7 +13,7 @@ const atOnce = fleet.Parts / 4
 // shares divides all parts in proportion to weights. Each node gets its quota rounded down. The
 // parts that are left go to the nodes with the largest remainders. Among equal remainders the
 // first nodes get them. The shares add up to fleet.Parts, and no share exceeds its quota rounded
-// up. When a node of equal weight joins, no other share grows.
+// up. A node of weight 0 gets none. When a node of equal weight joins, no other share grows.
 func shares(weights []float64) []int {
 	sum := 0.0
 	for _, w := range weights {

@@ -32,7 +32,7 @@ func joinCases() []storeCase {
 			expect(t.storeTest, other.State.Beats, 2, "a join has to be counted in State.Beats")
 		}),
 		onFleet("a member is shown as it joined, without Seen", func(t *fleetTest) {
-			want := fleet.Node{Name: strings.Repeat("n", 64), Weight: 0.375, Lease: 1001 * time.Millisecond, Fingerprint: strings.Repeat("f", 64), Seen: 0}
+			want := fleet.Node{Name: strings.Repeat("n", 64), Weight: 0.375 * 0x1p-40 /* passive */, Lease: 1001 * time.Millisecond, Fingerprint: strings.Repeat("f", 64), Seen: 0}
 			n, err := t.tryJoin(want)
 			t.ok(err, "Members.Join")
 			for _, st := range []fleet.State{n.State, t.look()} {
