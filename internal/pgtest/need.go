@@ -13,7 +13,7 @@ import (
 )
 
 // Need skips the test unless real servers are wanted and can be started: see the package's
-// documentation. Single calls it.
+// documentation. Single, Replicated and Bouncer call it.
 func Need(t testing.TB) {
 	t.Helper()
 	need(t, "initdb", "postgres")
