@@ -38,11 +38,11 @@ func makeHome() (*homeDir, error) {
 	}
 	initdb, err := find("initdb")
 	if err != nil {
-		return nil, fmt.Errorf("pgtest: %w", err)
+		return nil, err
 	}
 	postgres, err := find("postgres")
 	if err != nil {
-		return nil, fmt.Errorf("pgtest: %w", err)
+		return nil, err
 	}
 	dir, err := os.MkdirTemp(reachable(os.TempDir(), "/tmp", "/var/tmp"), "streamwatch-pgtest-")
 	if err != nil {

@@ -35,7 +35,8 @@ type Instance struct {
 // If it has data of an earlier server, the server starts with that. If dir is "", the server has a
 // directory of its own until Close. Lines of configuration may be added.
 //
-// If this process is root, every user must be able to reach dir, because the server is not root.
+// If this process is root, every user must be able to reach dir, because the server is not root. The
+// error is ErrNone if PostgreSQL is not installed.
 func Start(dir string, config ...string) (*Instance, error) {
 	i, err := newInstance(dir, config...)
 	if err != nil {
@@ -115,7 +116,7 @@ func databaseURL(addr, role, database string) string {
 
 // Start starts a server that is down, and waits until it answers and has recovered its data.
 func (i *Instance) Start() error {
-	if err := i.launch(); err != nil {
+	if err := i.Launch(); err != nil {
 		return err
 	}
 	if err := i.process.answers(i.url(superuser, "postgres")); err != nil {
@@ -124,8 +125,9 @@ func (i *Instance) Start() error {
 	return nil
 }
 
-// launch starts the server without waiting. For a while it refuses connections.
-func (i *Instance) launch() error {
+// Launch starts a server that is down, without waiting. For a while it refuses connections, or says
+// that it is starting up.
+func (i *Instance) Launch() error {
 	if i.process.alive() {
 		return fmt.Errorf("pgtest: the server %s runs already", i.Addr())
 	}

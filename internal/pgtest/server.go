@@ -67,6 +67,13 @@ func (s *Server) Start() {
 	s.must(s.i.Start())
 }
 
+// Launch starts a server that is down, without waiting. For a while it refuses connections, or says
+// that it is starting up.
+func (s *Server) Launch() {
+	s.t.Helper()
+	s.must(s.i.Launch())
+}
+
 // Kill ends the server with kill -9, all its processes, and returns when they have ended. The data
 // stays.
 func (s *Server) Kill() {

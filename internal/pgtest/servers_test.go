@@ -36,6 +36,9 @@ func TestNeed(t *testing.T) {
 			t.Errorf("required %v: the directory has no program, and nothing is lacking", required)
 		}
 	}
+	if _, err := find("initdb"); !errors.Is(err, ErrNone) {
+		t.Errorf("a program that is missing: %v, want ErrNone", err)
+	}
 	t.Setenv("STREAMWATCH_POSTGRES", "")
 	if why := lacking(false); why == "" {
 		t.Error("nothing asks for real servers, and nothing is lacking")
@@ -74,7 +77,8 @@ func TestSingle(t *testing.T) {
 		if err := conn.Ping(t.Context()); err == nil {
 			t.Errorf("a %s server answered", end.name)
 		}
-		s.Start()
+		s.Launch()
+		Until(t, readyWithin, "the server answers", func() bool { return ping(s.URL()) == nil })
 		if got := s.Value("SELECT v FROM kept"); got != "v" {
 			t.Errorf("after it was %s the server has %v", end.name, got)
 		}
