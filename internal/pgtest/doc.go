@@ -8,7 +8,8 @@
 //	server.Kill()    // as a power failure would, as far as processes can show it
 //	server.Restart() // with what it has written
 //
-// A program that has no testing.TB uses Start, whose result has the same methods with errors.
+// Replicated starts a primary with a standby, and Bouncer puts a PgBouncer in front of a server. A
+// program that has no testing.TB uses Start, whose result has the methods of a server with errors.
 //
 // The servers have PostgreSQL's own settings: fsync is on. A test can change that with lines of
 // configuration, such as "fsync off". The URLs are of the role Role, which owns its databases and is
@@ -22,7 +23,7 @@
 // STREAMWATCH_POSTGRES_BIN if that names a directory, otherwise in PATH, otherwise in the newest
 // directory /usr/lib/postgresql/*/bin. With STREAMWATCH_REQUIRE_POSTGRES=1, for continuous
 // integration, a missing program is a failure. Of PostgreSQL 15 or later, initdb and postgres are
-// enough. In Debian these are in the package postgresql.
+// enough, and Bouncer needs pgbouncer. In Debian these are in the packages postgresql and pgbouncer.
 //
 // They run only on Linux. PostgreSQL does not run as root: for root, the servers run as the user
 // postgres, or nobody if there is none.

@@ -38,11 +38,11 @@ func makeHome() (*homeDir, error) {
 	}
 	initdb, err := find("initdb")
 	if err != nil {
-		return nil, fmt.Errorf("pgtest: %w", err)
+		return nil, err
 	}
 	postgres, err := find("postgres")
 	if err != nil {
-		return nil, fmt.Errorf("pgtest: %w", err)
+		return nil, err
 	}
 	dir, err := os.MkdirTemp(reachable(os.TempDir(), "/tmp", "/var/tmp"), "streamwatch-pgtest-")
 	if err != nil {
@@ -138,7 +138,9 @@ while read -r dir; do set -- "$@" "$dir"; done
 for dir; do
 	[ -e "$dir/postmaster.pid" ] || continue
 	pid=$(head -n 1 "$dir/postmaster.pid")
-	kill -CONT "$pid" && for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$pid" || break; sleep 1; done
+	kill -CONT $(cat "/proc/$pid/task/$pid/children") "$pid" # and wait for 10 s
+	tries=100
+	while kill -0 "$pid" && [ $tries -gt 0 ]; do sleep 0.1; tries=$((tries-1)); done
 	segment=$(sed -n '7s/.* //p' "$dir/postmaster.pid") # of a server that was killed
 	[ -z "$segment" ] || ipcrm -m "$segment"
 done

@@ -35,7 +35,8 @@ type Instance struct {
 // If it has data of an earlier server, the server starts with that. If dir is "", the server has a
 // directory of its own until Close. Lines of configuration may be added.
 //
-// If this process is root, every user must be able to reach dir, because the server is not root.
+// If this process is root, every user must be able to reach dir, because the server is not root. The
+// error is ErrNone if PostgreSQL is not installed.
 func Start(dir string, config ...string) (*Instance, error) {
 	i, err := newInstance(dir, config...)
 	if err != nil {
@@ -88,7 +89,8 @@ func (i *Instance) prepare(config []string) (err error) {
 	}
 	lines := append([]string{
 		"listen_addresses '127.0.0.1'", fmt.Sprintf("port %d", i.port), "unix_socket_directories ''",
-		"dynamic_shared_memory_type mmap", // files of the data directory: a killed server leaves them
+		"dynamic_shared_memory_type mmap",  // files of the data directory: a killed server leaves them
+		"recovery_init_sync_method syncfs", // a call instead of one a file, some thousand, after each kill
 	}, config...)
 	path := filepath.Join(i.data(), configFile)
 	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
@@ -114,30 +116,18 @@ func databaseURL(addr, role, database string) string {
 
 // Start starts a server that is down, and waits until it answers and has recovered its data.
 func (i *Instance) Start() error {
-	if err := i.launch(); err != nil {
+	if err := i.Launch(); err != nil {
 		return err
 	}
-	ends := time.Now().Add(readyWithin)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	err := i.ping()
-	for ; err != nil && i.process.alive() && time.Now().Before(ends); err = i.ping() {
-		<-tick.C
-	}
-	if err != nil {
+	if err := i.process.answers(i.url(superuser, "postgres")); err != nil {
 		return fmt.Errorf("pgtest: the server %s does not answer: %w\n%s", i.Addr(), err, i.logEnd(20))
 	}
 	return nil
 }
 
-func (i *Instance) ping() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	return i.with(ctx, i.url(superuser, "postgres"), func(conn *pgx.Conn) error { return conn.Ping(ctx) })
-}
-
-// launch starts the server without waiting. For a while it refuses connections.
-func (i *Instance) launch() error {
+// Launch starts a server that is down, without waiting. For a while it refuses connections, or says
+// that it is starting up.
+func (i *Instance) Launch() error {
 	if i.process.alive() {
 		return fmt.Errorf("pgtest: the server %s runs already", i.Addr())
 	}
@@ -148,7 +138,7 @@ func (i *Instance) launch() error {
 	defer log.Close()
 	cmd := i.home.command(i.dir, i.home.postgres, "-D", i.data())
 	cmd.Stdout, cmd.Stderr = log, log
-	bind(cmd)
+	bind(cmd, immediateSignal) // kill -9 would let its children finish their work
 	if err := i.process.start(cmd); err != nil {
 		return fmt.Errorf("pgtest: %w", err)
 	}
@@ -193,20 +183,25 @@ func (i *Instance) named(err error) error {
 	return nil
 }
 
-// NewDatabase makes an empty database on the server and returns its URL.
+// NewDatabase makes an empty database on the server, which keeps it, and returns its URL.
 func (i *Instance) NewDatabase() (string, error) {
-	name := fmt.Sprintf("test%d", i.databases.Add(1))
-	if err := i.Exec("CREATE DATABASE " + name + " OWNER " + Role + " TEMPLATE template0"); err != nil {
+	name, err := i.newDatabase()
+	if err != nil {
 		return "", err
 	}
 	return i.url(Role, name), nil
+}
+
+func (i *Instance) newDatabase() (name string, err error) {
+	name = fmt.Sprintf("test%d", i.databases.Add(1))
+	return name, i.Exec("CREATE DATABASE " + name + " OWNER " + Role + " TEMPLATE template0")
 }
 
 // Exec runs a statement as superuser in the server's own database.
 func (i *Instance) Exec(sql string, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), execWithin)
 	defer cancel()
-	return i.statement(sql, i.with(ctx, i.url(superuser, Role), func(conn *pgx.Conn) error {
+	return i.statement(sql, with(ctx, i.url(superuser, Role), func(conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, sql, args...)
 		return err
 	}))
@@ -216,7 +211,7 @@ func (i *Instance) Exec(sql string, args ...any) error {
 func (i *Instance) Value(sql string, args ...any) (v any, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), execWithin)
 	defer cancel()
-	return v, i.statement(sql, i.with(ctx, i.url(superuser, Role), func(conn *pgx.Conn) error {
+	return v, i.statement(sql, with(ctx, i.url(superuser, Role), func(conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, sql, args...).Scan(&v)
 	}))
 }
@@ -229,13 +224,31 @@ func (i *Instance) statement(sql string, err error) error {
 }
 
 // with runs f with a connection of its own, since those of before a restart are broken.
-func (i *Instance) with(ctx context.Context, url string, f func(*pgx.Conn) error) error {
+func with(ctx context.Context, url string, f func(*pgx.Conn) error) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
 	return f(conn)
+}
+
+// answers waits until the process, just started, answers.
+func (p *process) answers(url string) error {
+	ends := time.Now().Add(readyWithin)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	err := ping(url)
+	for ; err != nil && p.alive() && time.Now().Before(ends); err = ping(url) {
+		<-tick.C
+	}
+	return err
+}
+
+func ping(url string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return with(ctx, url, func(conn *pgx.Conn) error { return conn.Ping(ctx) })
 }
 
 // logEnd returns the last lines of the server's log.

@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +14,7 @@ import (
 )
 
 // Need skips the test unless real servers are wanted and can be started: see the package's
-// documentation. Single calls it.
+// documentation. Single, Replicated and Bouncer call it.
 func Need(t testing.TB) {
 	t.Helper()
 	need(t, "initdb", "postgres")
@@ -49,12 +50,15 @@ func lacking(wanted bool, programs ...string) string {
 // packages maps each program to its Debian package.
 var packages = map[string]string{"initdb": "postgresql", "postgres": "postgresql", "pgbouncer": "pgbouncer"}
 
+// ErrNone says that a program of PostgreSQL is not installed.
+var ErrNone = errors.New("pgtest: no real PostgreSQL")
+
 // find returns the path of a program.
 func find(program string) (string, error) {
 	if dir := os.Getenv("STREAMWATCH_POSTGRES_BIN"); dir != "" && program != "pgbouncer" {
 		path, err := exec.LookPath(filepath.Join(dir, program))
 		if err != nil {
-			return "", fmt.Errorf("STREAMWATCH_POSTGRES_BIN has no %s: %w", program, err)
+			return "", fmt.Errorf("%w: STREAMWATCH_POSTGRES_BIN has no %s: %w", ErrNone, program, err)
 		}
 		return filepath.Abs(path)
 	}
@@ -70,7 +74,7 @@ func find(program string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not installed: apt-get install %s", program, packages[program])
+	return "", fmt.Errorf("%w: %s is not installed: apt-get install %s", ErrNone, program, packages[program])
 }
 
 // versions returns the files of a pattern /usr/lib/postgresql/*/…, the newest first.

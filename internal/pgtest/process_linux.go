@@ -45,9 +45,9 @@ func (o *owner) runAs(cmd *exec.Cmd) {
 	}
 }
 
-// bind makes the kernel end a server when this process ends, even if a timeout prevents the test
-// from cleaning up. The server is told to end its children: they would finish their work first.
-func bind(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT }
+// bind makes the kernel send a signal to a command that runAs was called for when this process ends,
+// even if a timeout prevents the test from cleaning up.
+func bind(cmd *exec.Cmd, sig os.Signal) { cmd.SysProcAttr.Pdeathsig = sig.(syscall.Signal) }
 
 // detach keeps the signals of a terminal from a command, which outlives this process.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

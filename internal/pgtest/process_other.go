@@ -18,6 +18,6 @@ type owner struct{ uid, gid int }
 
 func serverUser() (*owner, error) { return nil, errors.New("servers run on Linux only") }
 
-func (*owner) runAs(*exec.Cmd) {}
-func bind(*exec.Cmd)           {}
-func detach(*exec.Cmd)         {}
+func (*owner) runAs(*exec.Cmd)  {}
+func bind(*exec.Cmd, os.Signal) {}
+func detach(*exec.Cmd)          {}

@@ -49,8 +49,9 @@ func (s *Server) Addr() string { return s.i.Addr() }
 // URL returns the address of the server's own database, which is called Role.
 func (s *Server) URL() string { return s.i.URL() }
 
-// NewDatabase makes an empty database on the server and returns its URL. It is dropped when t ends,
-// if the server still answers.
+// NewDatabase makes an empty database on the server, for a case of a test, and returns its URL. That
+// takes a fraction of the time of another server. It lasts as long as the server: to drop it would
+// take as long as to make it.
 func (s *Server) NewDatabase(t testing.TB) string {
 	t.Helper()
 	url, err := s.i.NewDatabase()
@@ -64,6 +65,13 @@ func (s *Server) NewDatabase(t testing.TB) string {
 func (s *Server) Start() {
 	s.t.Helper()
 	s.must(s.i.Start())
+}
+
+// Launch starts a server that is down, without waiting. For a while it refuses connections, or says
+// that it is starting up.
+func (s *Server) Launch() {
+	s.t.Helper()
+	s.must(s.i.Launch())
 }
 
 // Kill ends the server with kill -9, all its processes, and returns when they have ended. The data

@@ -3,7 +3,9 @@ package pgtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +35,9 @@ func TestNeed(t *testing.T) {
 		if why := lacking(required, "initdb"); why == "" {
 			t.Errorf("required %v: the directory has no program, and nothing is lacking", required)
 		}
+	}
+	if _, err := find("initdb"); !errors.Is(err, ErrNone) {
+		t.Errorf("a program that is missing: %v, want ErrNone", err)
 	}
 	t.Setenv("STREAMWATCH_POSTGRES", "")
 	if why := lacking(false); why == "" {
@@ -72,7 +77,8 @@ func TestSingle(t *testing.T) {
 		if err := conn.Ping(t.Context()); err == nil {
 			t.Errorf("a %s server answered", end.name)
 		}
-		s.Start()
+		s.Launch()
+		Until(t, readyWithin, "the server answers", func() bool { return ping(s.URL()) == nil })
 		if got := s.Value("SELECT v FROM kept"); got != "v" {
 			t.Errorf("after it was %s the server has %v", end.name, got)
 		}
@@ -116,6 +122,36 @@ func TestKillEndsBackends(t *testing.T) {
 		t.Error("a query of a killed server has ended well")
 	}
 	s.Start()
+}
+
+// A paused server ends with its process, even with kill -9, and leaves nothing.
+func TestEndsWithTheProcess(t *testing.T) {
+	Need(t)
+	if os.Getenv("PGTEST_TO_BE_KILLED") == "1" {
+		s := Single(t)
+		s.Pause()
+		fmt.Printf("%s %d\n", s.i.home.dir, s.i.process.main.Pid)
+		select {}
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestEndsWithTheProcess$")
+	cmd.Env = append(os.Environ(), "PGTEST_TO_BE_KILLED=1")
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	var dir string
+	var pid int
+	_, err = fmt.Fscanln(out, &dir, &pid)
+	cmd.Process.Kill()
+	cmd.Wait()
+	must(t, err)
+	Until(t, readyWithin, "the server has ended", func() bool {
+		state, _, ok := stat(pid)
+		return !ok || strings.Contains(dead, state)
+	})
+	Until(t, readyWithin, dir+" is removed", func() bool {
+		_, err := os.Stat(dir)
+		return errors.Is(err, os.ErrNotExist)
+	})
 }
 
 func TestStartInADirectory(t *testing.T) {
