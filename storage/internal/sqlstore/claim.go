@@ -16,33 +16,26 @@ func (s *Store) claimable(t Tx, r *deliver.ClaimRequest) (ns []int64, err error)
 	now, limit := nanos(r.Now), max(r.Limit, 0) // to SQLite, a negative limit means none
 	parts := s.Lanes && r.Parts != nil
 	if len(r.Skip) == 0 && !parts {
-		ns, err = column[int64](t, `SELECT n FROM deliveries WHERE due_at <= ? ORDER BY due_at, n LIMIT ?`, now, limit)
-		return s.lockClaimed(t, ns, now, err)
-	}
-	own, args := "", []any{now, limit, Texts(r.Skip)}
-	if parts {
-		own, args = ` AND d.part IN {ints ?4}`, append(args, partsList(r.Parts))
+		return column[int64](t, `SELECT n FROM deliveries WHERE due_at <= ? ORDER BY due_at, n LIMIT ?`+s.SkipLocked, now, limit)
 	}
 	reach := min(limit, claimReach) + claimReach
-	ns, err = column[int64](t, `SELECT d.n FROM (SELECT * FROM deliveries WHERE due_at <= ?1 ORDER BY due_at, n LIMIT `+fmt.Sprint(reach)+`) AS d
-		WHERE d.endpoint_id NOT IN {texts ?3}`+own+` ORDER BY d.due_at, d.n LIMIT ?2`, args...)
+	own, args := `d.endpoint_id NOT IN {texts ?3}`, []any{now, limit, Texts(r.Skip)}
+	if parts {
+		own, args = own+` AND d.part IN {ints ?4}`, append(args, partsList(r.Parts))
+	}
+	ns, err = column[int64](t, fmt.Sprintf(s.FirstDue, reach)+own+` ORDER BY d.due_at, d.n LIMIT ?2`+s.SkipLocked, args...)
 	if err != nil || len(ns) == limit {
-		return s.lockClaimed(t, ns, now, err)
+		return ns, err
 	}
 	more, err := one(t, `SELECT 1 FROM deliveries WHERE due_at <= ? LIMIT 1 OFFSET ?`, []any{now, reach})
 	if err != nil || !more {
-		return s.lockClaimed(t, ns, now, err)
-	}
-	ns, err = column[int64](t, fmt.Sprintf(claimLanes, own), args...)
-	return s.lockClaimed(t, ns, now, err)
-}
-
-// lockClaimed locks deliveries and returns those that are due still and not locked by others.
-func (s *Store) lockClaimed(t Tx, ns []int64, now int64, err error) ([]int64, error) {
-	if err != nil || s.LockDue == "" || len(ns) == 0 {
 		return ns, err
 	}
-	return column[int64](t, s.LockDue, Ints(ns), now)
+	ns, err = column[int64](t, fmt.Sprintf(claimLanes, own), args...)
+	if err != nil || s.SkipLocked == "" {
+		return ns, err
+	}
+	return column[int64](t, `SELECT n FROM deliveries WHERE n IN {ints ?} AND due_at <= ? ORDER BY due_at, n`+s.SkipLocked, Ints(ns), now)
 }
 
 // claimLanes selects up to ?2 deliveries due at ?1, earliest due first. It does not read the
@@ -58,7 +51,7 @@ const claimLanes = `WITH RECURSIVE
 	head (id) AS (
 		SELECT lane.id FROM lane JOIN deliveries d ON d.n = (
 			SELECT f.n FROM deliveries f WHERE f.endpoint_id = lane.id AND f.due_at <= ?1 ORDER BY f.due_at, f.n LIMIT 1)
-		WHERE lane.id NOT IN {texts ?3}%s
+		WHERE %s
 		ORDER BY d.due_at, d.n LIMIT ?2)
 	SELECT d.n FROM head {join} deliveries d ON d.n IN (
 		SELECT f.n FROM deliveries f WHERE f.endpoint_id = head.id AND f.due_at <= ?1 ORDER BY f.due_at, f.n LIMIT ?2)

@@ -71,17 +71,17 @@ type (
 )
 
 // Value implements driver.Valuer for a driver without lists: JSON.
-func (l Texts) Value() (driver.Value, error) { return jsonColumn{[]string(l)}.Value() }
+func (l Texts) Value() (driver.Value, error) { return JSON{[]string(l)}.Value() }
 
 // Value implements driver.Valuer for a driver without lists: JSON.
-func (l Ints) Value() (driver.Value, error) { return jsonColumn{[]int64(l)}.Value() }
+func (l Ints) Value() (driver.Value, error) { return JSON{[]int64(l)}.Value() }
 
-// jsonColumn is a value that is stored as JSON: NULL for an empty list. As a destination for a
-// column it has a pointer to the value, which NULL leaves unchanged.
-type jsonColumn struct{ value any }
+// JSON is a value that is stored as JSON: NULL for an empty list. As a destination for a column it
+// has a pointer to the value, which NULL leaves unchanged.
+type JSON struct{ value any }
 
-// Value implements driver.Valuer.
-func (c jsonColumn) Value() (driver.Value, error) {
+// Value implements driver.Valuer: a text or nil.
+func (c JSON) Value() (driver.Value, error) {
 	doc, err := json.Marshal(c.value)
 	if text := string(doc); err == nil && text != "null" && text != "[]" {
 		return text, nil
@@ -90,7 +90,7 @@ func (c jsonColumn) Value() (driver.Value, error) {
 }
 
 // Scan implements sql.Scanner.
-func (c jsonColumn) Scan(v any) error {
+func (c JSON) Scan(v any) error {
 	switch v := v.(type) {
 	case nil:
 		return nil

@@ -56,7 +56,7 @@ func (c *commit) all(batches []*detect.Batch) error {
 	for _, b := range batches {
 		charges = append(charges, b.Charges...)
 	}
-	if err := lock(c.t, c.LockOwners, ownersOf(batches)); err != nil {
+	if err := c.lockOwners(c.t, ownersOf(batches)...); err != nil {
 		return err
 	}
 	if err := c.gone.ask(c.t, c.now); err != nil {
@@ -266,7 +266,7 @@ func receivers(bound, handlers []string) []string {
 func (c *commit) write() error {
 	var cursors []any
 	for target, cur := range c.cursors {
-		cursors = append(cursors, target, optional(cur.Since), cur.UserID, jsonColumn{cur.Gaps}, cur.Position)
+		cursors = append(cursors, target, optional(cur.Since), cur.UserID, JSON{cur.Gaps}, cur.Position)
 	}
 	for _, rows := range []struct {
 		query  string

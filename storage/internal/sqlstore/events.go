@@ -26,14 +26,14 @@ func eventValues(values []any, n int64, ev *deliver.Event) []any {
 	return append(values, n, ev.ID, ev.Source.Owner, int64(ev.Seq), string(ev.Source.Kind), ev.Source.ID, ev.Source.Name,
 		ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL, ev.Platform,
 		optional(ev.PublishedAt), optional(ev.EarliestAt), optional(ev.RequestedAt), optional(ev.FetchedAt), optional(ev.DetectedAt),
-		nanos(ev.CommittedAt), int64(ev.Latency), jsonColumn{ev.Handlers}, ev.Body, withoutCase(ev.AuthorUsername))
+		nanos(ev.CommittedAt), int64(ev.Latency), JSON{ev.Handlers}, ev.Body, withoutCase(ev.AuthorUsername))
 }
 
 func scanEvent(rows Rows, n *int64, ev *deliver.Event) error {
 	return rows.Scan(n, &ev.ID, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID, &ev.Source.Name,
 		&ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL, &ev.Platform,
 		timeColumn{&ev.PublishedAt}, timeColumn{&ev.EarliestAt}, timeColumn{&ev.RequestedAt}, timeColumn{&ev.FetchedAt}, timeColumn{&ev.DetectedAt},
-		timeColumn{&ev.CommittedAt}, (*int64)(&ev.Latency), jsonColumn{&ev.Handlers}, &ev.Body)
+		timeColumn{&ev.CommittedAt}, (*int64)(&ev.Latency), JSON{&ev.Handlers}, &ev.Body)
 }
 
 // ErrMissing means that a delivery has no event.

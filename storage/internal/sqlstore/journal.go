@@ -46,7 +46,7 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 	err := j.Read(ctx, func(r Querier) (err error) {
 		found, err = all(r, `SELECT target, since, user_id, gaps, position FROM cursors WHERE target IN {texts ?}`,
 			[]any{Texts(targets)}, func(rows Rows, c *detect.Cursor) error {
-				return rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, jsonColumn{&c.Gaps}, &c.Position)
+				return rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, JSON{&c.Gaps}, &c.Position)
 			})
 		return err
 	})

@@ -37,7 +37,7 @@ type applying struct {
 }
 
 func (a *applying) all(c *record.Change) (feed uint64, err error) {
-	if err := lock(a.t, a.LockOwners, changedOwners(c)); err != nil {
+	if err := a.lockOwners(a.t, changedOwners(c)...); err != nil {
 		return 0, err
 	}
 	for _, step := range []func(*record.Change) error{a.refuseGone, a.delete, a.put, a.limit, a.note, a.gone} {
@@ -251,9 +251,11 @@ func (a *applying) limit(c *record.Change) error {
 
 func (a *applying) note(c *record.Change) error {
 	for _, n := range c.Notes {
-		err := a.t.Exec(`UPDATE records SET note = ? WHERE kind = ? AND id = ? AND owner = ? AND ? IN (0, version)`,
-			n.Text, string(n.Kind), n.ID, n.Owner, n.Version)
-		if err != nil {
+		query, args := `UPDATE records SET note = ? WHERE `+byKey, []any{n.Text, string(n.Kind), n.ID, n.Owner}
+		if n.Version != 0 {
+			query, args = query+` AND version = ?`, append(args, n.Version)
+		}
+		if err := a.t.Exec(query, args...); err != nil {
 			return err
 		}
 	}

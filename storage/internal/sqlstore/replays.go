@@ -12,7 +12,7 @@ type replays struct{ *Store }
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 	return rs.Write(ctx, func(t Tx) error {
-		if err := lock(t, rs.LockOwners, Texts{r.Owner}); err != nil {
+		if err := rs.lockOwners(t, r.Owner); err != nil {
 			return err
 		}
 		if _, err := endpointStatus(t, r.Owner, r.EndpointID); err != nil {
@@ -48,7 +48,7 @@ func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deli
 	var due []deliver.Replay
 	err := rs.Read(ctx, func(q Querier) (err error) {
 		due, err = all(q, `SELECT record FROM replays WHERE due_at <= ? ORDER BY due_at, endpoint_id LIMIT ?`, []any{nanos(now), max(limit, 0)},
-			func(rows Rows, r *deliver.Replay) error { return rows.Scan(jsonColumn{r}) })
+			func(rows Rows, r *deliver.Replay) error { return rows.Scan(JSON{r}) })
 		return err
 	})
 	return due, err
@@ -64,7 +64,7 @@ func endpointStatus(q Querier, owner, id string) (status deliver.EndpointStatus,
 }
 
 func replayOf(q Querier, endpointID string) (r deliver.Replay, found bool, err error) {
-	found, err = one(q, `SELECT record FROM replays WHERE endpoint_id = ?`, []any{endpointID}, jsonColumn{&r})
+	found, err = one(q, `SELECT record FROM replays WHERE endpoint_id = ?`, []any{endpointID}, JSON{&r})
 	return r, found, err
 }
 
@@ -74,5 +74,5 @@ func keepReplay(t Tx, r *deliver.Replay) error {
 		due = nanos(r.Due)
 	}
 	return t.Exec(`INSERT INTO replays (endpoint_id, owner, due_at, record) VALUES (?, ?, ?, ?) ON CONFLICT (endpoint_id) DO UPDATE
-		SET owner = excluded.owner, due_at = excluded.due_at, record = excluded.record`, r.EndpointID, r.Owner, due, jsonColumn{r})
+		SET owner = excluded.owner, due_at = excluded.due_at, record = excluded.record`, r.EndpointID, r.Owner, due, JSON{r})
 }

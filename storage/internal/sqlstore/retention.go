@@ -1,6 +1,10 @@
 package sqlstore
 
-import "time"
+import (
+	"cmp"
+	"math"
+	"time"
+)
 
 // expired returns the latest time at which an event was settled that is now past its retention.
 // Such an event is not shown, even if it is not removed yet.
@@ -13,7 +17,7 @@ func retained(event, expired string) string {
 	return `NOT EXISTS (SELECT 1 FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
 }
 
-// Bounds say what Remove removes.
+// Bounds say what Remove removes. A maximum of 0 is none.
 type Bounds struct {
 	IDRetention, EntryRetention        time.Duration
 	MaxEvents, MaxEventIDs, MaxEntries int
@@ -27,6 +31,7 @@ var idQueues = []string{"removed_events", "removed_entries", "resolved_reservati
 // events it has removed.
 func (s *Store) Remove(t Tx, b *Bounds, step int) (events int, err error) {
 	now := s.Now()
+	maxIDs, maxEntries := cmp.Or(b.MaxEventIDs, math.MaxInt), cmp.Or(b.MaxEntries, math.MaxInt)
 	// Events that became final first go first.
 	ns, err := column[int64](t, s.Removable, step, b.MaxEvents, s.expired())
 	if err != nil {
@@ -43,13 +48,13 @@ func (s *Store) Remove(t Tx, b *Bounds, step int) (events int, err error) {
 	}
 	old := nanos(now.Add(-b.EntryRetention))
 	err = t.Exec(`INSERT INTO removed_entries (id, recorded_at) SELECT id, ?4 FROM ledger_entries WHERE n IN (`+tooMany("ledger_entries")+`) ORDER BY n`,
-		step, b.MaxEntries, old, nanos(now))
+		step, maxEntries, old, nanos(now))
 	if err == nil {
-		err = t.Exec(removeTooMany("ledger_entries"), step, b.MaxEntries, old)
+		err = t.Exec(removeTooMany("ledger_entries"), step, maxEntries, old)
 	}
 	for _, table := range idQueues {
 		if err == nil {
-			err = t.Exec(removeTooMany(table), step, b.MaxEventIDs, nanos(now.Add(-b.IDRetention)))
+			err = t.Exec(removeTooMany(table), step, maxIDs, nanos(now.Add(-b.IDRetention)))
 		}
 	}
 	return len(ns), err

@@ -41,14 +41,17 @@ type Backend interface {
 
 // Dialect has what differs in the backends' SQL. A statement that is "" is not made.
 type Dialect struct {
+	// MakeOwners makes the rows that LockOwners locks, if they are missing.
+	MakeOwners string
 	// Statements that lock rows until the transaction ends: the owners in a Texts, the deliveries
 	// with the ids in a Texts, the open deliveries of an endpoint, and the next events of an owner
 	// above a number up to another. Whoever has locked one delivery of an event may also change what
 	// says that the event has no open one.
 	LockOwners, LockDeliveries, LockEndpoint, LockReplayed string
-	// LockDue locks the deliveries with the numbers in an Ints that are due at its second argument,
-	// but those that others have locked, and returns their numbers, earliest due first.
-	LockDue string
+	// SkipLocked ends a query that locks its rows and leaves out those that others have locked.
+	SkipLocked string
+	// FirstDue begins a query for the numbers of deliveries d among the first %d that are due at ?1.
+	FirstDue string
 	// Newest is SQL for the highest events.n ever assigned. EventNumbers selects as many new ones as
 	// its argument says; without it they are Newest + 1 and so on.
 	Newest, EventNumbers string

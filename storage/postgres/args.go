@@ -1,0 +1,211 @@
+package postgres
+
+import (
+	"database/sql/driver"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
+)
+
+// statement is a query of package sqlstore as PostgreSQL has it.
+type statement struct {
+	sql   string
+	types []string // of the columns in {rows}
+}
+
+// statements has them by query.
+var statements sync.Map
+
+var words = strings.NewReplacer("{insert}", "INSERT INTO", "{update}", "UPDATE", "{join}", "JOIN", "{max}", "greatest", "{+}", "")
+
+// arrays are the types of the columns in {rows}.
+var arrays = map[string]string{"text": "text[]", "int": "bigint[]", "bool": "boolean[]", "bytes": "bytea[]"}
+
+// prepared returns a query as PostgreSQL has it: rows are arrays of their columns, and lists arrays.
+func prepared(query string) *statement {
+	if st, ok := statements.Load(query); ok {
+		return st.(*statement)
+	}
+	st := new(statement)
+	sql := words.Replace(query)
+	if before, rest, ok := strings.Cut(sql, "{rows "); ok {
+		list, after, _ := strings.Cut(rest, "}")
+		st.types = strings.Split(list, ",")
+		columns := make([]string, len(st.types))
+		for i, t := range st.types {
+			columns[i] = "?::" + arrays[t]
+		}
+		sql = before + "SELECT * FROM unnest(" + strings.Join(columns, ", ") + ")" + after
+	}
+	for word, array := range map[string]string{"{texts ": "text[]", "{ints ": "bigint[]"} {
+		for {
+			before, rest, ok := strings.Cut(sql, word)
+			if !ok {
+				break
+			}
+			arg, after, _ := strings.Cut(rest, "}")
+			sql = before + "(SELECT unnest(" + arg + "::" + array + ") AS value)" + after
+		}
+	}
+	st.sql = numbered(sql)
+	statements.Store(query, st)
+	return st
+}
+
+// numbered turns the placeholders ? and ?1 into $1. As in SQLite, ? is the one after the highest so
+// far.
+func numbered(sql string) string {
+	var b strings.Builder
+	highest := 0
+	for i := 0; i < len(sql); i++ {
+		if sql[i] != '?' {
+			b.WriteByte(sql[i])
+			continue
+		}
+		n := highest + 1
+		if i+1 < len(sql) && sql[i+1] >= '1' && sql[i+1] <= '9' {
+			i++
+			n = int(sql[i] - '0')
+		}
+		highest = max(highest, n)
+		fmt.Fprintf(&b, "$%d", n)
+	}
+	return b.String()
+}
+
+// columns returns rows of values as one array for each column.
+func columns(types []string, values []any) ([]any, error) {
+	width := len(types)
+	args := make([]any, width)
+	for c, t := range types {
+		n := len(values) / width
+		switch t {
+		case "text":
+			list := make([]*string, n)
+			for i := range list {
+				if v, ok := values[i*width+c].(driver.Valuer); ok {
+					doc, err := v.Value()
+					if err != nil {
+						return nil, err
+					}
+					values[i*width+c] = doc
+				}
+				if v := values[i*width+c]; v != nil {
+					text := escape(v.(string))
+					list[i] = &text
+				}
+			}
+			args[c] = list
+		case "bool":
+			list := make([]bool, n)
+			for i := range list {
+				list[i] = values[i*width+c].(bool)
+			}
+			args[c] = list
+		case "bytes":
+			list := make([][]byte, n)
+			for i := range list {
+				list[i] = values[i*width+c].([]byte)
+			}
+			args[c] = list
+		default:
+			list := make([]*int64, n)
+			for i := range list {
+				list[i] = intOf(values[i*width+c])
+			}
+			args[c] = list
+		}
+	}
+	return args, nil
+}
+
+func intOf(v any) *int64 {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case int64:
+		return &v
+	case int:
+		n := int64(v)
+		return &n
+	}
+	panic(fmt.Sprintf("postgres: a number given as %T", v))
+}
+
+// arguments returns the arguments of a query as pgx takes them.
+func arguments(args []any) []any {
+	list := make([]any, len(args))
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			list[i] = escape(arg)
+		case sqlstore.Texts:
+			texts := make([]string, len(arg))
+			for k := range arg {
+				texts[k] = escape(arg[k])
+			}
+			list[i] = texts
+		case sqlstore.Ints:
+			list[i] = append(make([]int64, 0, len(arg)), arg...)
+		default:
+			list[i] = arg
+		}
+	}
+	return list
+}
+
+// escapeByte begins an escape: see schema.sql.
+const escapeByte = 0x1b
+
+// escape writes what PostgreSQL refuses in a text in other characters.
+func escape(s string) string {
+	if strings.IndexByte(s, 0) < 0 && strings.IndexByte(s, escapeByte) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == 0 || r == escapeByte || r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, "\x1b%02x", s[i])
+		} else {
+			b.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// unescape is the inverse of escape.
+func unescape(s string) string {
+	if strings.IndexByte(s, escapeByte) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == escapeByte && i+2 < len(s) {
+			if c, err := hex.DecodeString(s[i+1 : i+3]); err == nil {
+				b.Write(c)
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// unescapeAll undoes escape in the texts that were scanned.
+func unescapeAll(into []any) {
+	for _, to := range into {
+		if text, ok := to.(*string); ok {
+			*text = unescape(*text)
+		} else if v := reflect.ValueOf(to); v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.String {
+			v.Elem().SetString(unescape(v.Elem().String()))
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/streamwatch/streamwatch/internal/pgtest"
+	"github.com/streamwatch/streamwatch/internal/testsize"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/postgres"
+	"github.com/streamwatch/streamwatch/storage/storetest"
+)
+
+// kit opens stores in schemas of one database. url returns the database's address.
+func kit(url func() string) storetest.Kit {
+	clock := storetest.NewClock()
+	const retention = time.Hour
+	var mu sync.Mutex
+	schemas := map[storage.Store]string{}
+	last := 0
+	open := func(t testing.TB, schema string) storage.Store {
+		t.Helper()
+		s, err := postgres.Open(t.Context(), url(), postgres.Options{Schema: schema, Now: clock.Now, Retention: retention, Connections: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		schemas[s] = schema
+		return s
+	}
+	schemaOf := func(s storage.Store) string {
+		mu.Lock()
+		defer mu.Unlock()
+		return schemas[s]
+	}
+	return storetest.Kit{
+		Open: func(t testing.TB) storage.Store {
+			mu.Lock()
+			last++
+			schema := fmt.Sprint("case ", last)
+			mu.Unlock()
+			return open(t, schema)
+		},
+		Reopen: func(t testing.TB, s storage.Store) storage.Store {
+			must(t, s.Close(context.Background()))
+			return open(t, schemaOf(s))
+		},
+		Join:     func(t testing.TB, s storage.Store) storage.Store { return open(t, schemaOf(s)) },
+		Dump:     func(t testing.TB, s storage.Store) string { return dump(t, url(), schemaOf(s)) },
+		Features: storetest.Features{Durable: true, Shared: true, Signals: true},
+		Clock:    clock, Retention: retention,
+		Seeds: testsize.Of(1, 1, 3),
+		// The defaults.
+		IDRetention:    30 * 24 * time.Hour,
+		EntryRetention: 400 * 24 * time.Hour,
+	}
+}
+
+// dump returns all rows of a schema's tables.
+func dump(t testing.TB, url, schema string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	defer conn.Close(context.Background())
+	found, err := conn.Query(t.Context(), "SELECT table_name::text FROM information_schema.tables WHERE table_schema = $1 AND table_type = 'BASE TABLE'", schema)
+	must(t, err)
+	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
+	must(t, err)
+	var all strings.Builder
+	for _, table := range tables {
+		found, err := conn.Query(t.Context(), "SELECT t::text FROM "+pgx.Identifier{schema, table}.Sanitize()+" t")
+		must(t, err)
+		rows, err := pgx.CollectRows(found, pgx.RowTo[string])
+		must(t, err)
+		fmt.Fprintln(&all, table, rows)
+	}
+	return all.String()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	url := pgtest.Single(t, "fsync off").NewDatabase(t)
+	storetest.TestStore(t, kit(func() string { return url }))
+}

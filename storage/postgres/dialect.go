@@ -1,0 +1,54 @@
+package postgres
+
+import (
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
+)
+
+// dialect is PostgreSQL's. Transactions lock rows in this order: those of owners, what says that
+// events have no open delivery, deliveries by number, the end of the feed.
+//
+// Who changes whether an event has an open delivery locks its first delivery, n << 16. Otherwise two
+// transactions that each end one of its last two deliveries would not see each other.
+var dialect = sqlstore.Dialect{
+	MakeOwners: `INSERT INTO owners (owner) SELECT value FROM {texts ?1} asked
+		WHERE NOT EXISTS (SELECT FROM owners o WHERE o.owner = asked.value) ORDER BY value ON CONFLICT (owner) DO NOTHING`,
+	LockOwners: `SELECT FROM owners WHERE owner IN {texts ?1} ORDER BY owner FOR UPDATE`,
+	LockDeliveries: `SELECT FROM deliveries WHERE n IN (SELECT n FROM deliveries WHERE id IN {texts ?1}
+		UNION SELECT event << 16 FROM deliveries WHERE id IN {texts ?1}) ORDER BY n FOR UPDATE`,
+	LockEndpoint: `SELECT FROM deliveries WHERE n IN (SELECT n FROM deliveries WHERE endpoint_id = ?1 AND due_at IS NOT NULL
+		UNION SELECT event << 16 FROM deliveries WHERE endpoint_id = ?1 AND due_at IS NOT NULL) ORDER BY n FOR UPDATE`,
+	LockReplayed: `WITH asked AS (SELECT n FROM events WHERE owner = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT 256),
+		past AS (SELECT FROM settled WHERE event IN (SELECT n FROM asked) ORDER BY event FOR UPDATE),
+		first AS (SELECT FROM deliveries WHERE n IN (SELECT n << 16 FROM asked) ORDER BY n FOR UPDATE)
+		SELECT (SELECT count(*) FROM past) + (SELECT count(*) FROM first)`,
+	SkipLocked: ` FOR UPDATE SKIP LOCKED`,
+	FirstDue: `SELECT d.n FROM deliveries d WHERE d.due_at <= coalesce(
+		(SELECT due_at FROM deliveries WHERE due_at <= ?1 ORDER BY due_at LIMIT 1 OFFSET %d), ?1) AND `,
+	Newest:       `0`,
+	EventNumbers: `SELECT nextval('event_numbers') FROM generate_series(1, ?)`,
+	Feed:         `UPDATE feed_end SET last = last + ? RETURNING last`,
+	Epoch:        `(SELECT epoch FROM fleet)`,
+	// An event goes a minute after it is no longer shown: no call that found it just before is then
+	// under way.
+	Removable: `SELECT event FROM settled WHERE settled_at <= ?3 - 60000000000 AND ?2::int IS NOT NULL
+		ORDER BY settled_at, event LIMIT ?1 FOR UPDATE SKIP LOCKED`,
+	NextDue: `SELECT due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`,
+	NextDueIn: `SELECT d.due_at FROM unnest(?::bigint[]) AS p (part), LATERAL (SELECT due_at FROM deliveries
+		WHERE part = p.part AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) AS d ORDER BY d.due_at LIMIT 1`,
+	Lanes:  true,
+	Totals: totals,
+	RetainedOfAll: func(event, expired string) string {
+		return `NOT EXISTS (SELECT FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
+	},
+}
+
+// totals returns the query for the totals of sources.
+func totals(sources []billing.Source) (query string, args []any) {
+	var owners, kinds, ids sqlstore.Texts
+	for _, src := range sources {
+		owners, kinds, ids = append(owners, src.Owner), append(kinds, string(src.Kind)), append(ids, src.ID)
+	}
+	return `SELECT s.i - 1, t.total FROM unnest(?::text[], ?::text[], ?::text[]) WITH ORDINALITY AS s (owner, kind, id, i)
+		JOIN source_totals t ON t.owner = s.owner AND t.kind = s.kind AND t.source_id = s.id`, []any{owners, kinds, ids}
+}

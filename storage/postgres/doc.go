@@ -1,0 +1,2 @@
+// Package postgres implements storage.Store on PostgreSQL.
+package postgres

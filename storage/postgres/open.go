@@ -1,0 +1,215 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/storage/internal/serverclock"
+	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
+)
+
+const (
+	schemaVersion = 1
+	oldestServer  = 150000 // server_version_num
+)
+
+//go:embed schema.sql
+var schema string
+
+// Limits of the sessions. An engine waits 5 s for a call. What a stopped process has locked must be
+// free before that, and long before the lease of its term is over.
+const (
+	statementTimeout = 4 * time.Second
+	searchTimeout    = 30 * time.Second // of slow queries
+	lockTimeout      = 3 * time.Second
+	idleTimeout      = 2 * time.Second // of a transaction without a statement
+)
+
+// Open opens the store at a URL or DSN, such as postgres://user@host:5432/database, in the schema
+// opts.Schema, and makes the tables if there are none. For a primary and standbys, the URL has all
+// hosts, and only one that takes writes is used. It may lead to PgBouncer in transaction mode.
+//
+// Open refuses a server older than 15 with ErrServer, and tables that it cannot read with ErrVersion
+// or ErrForeign. When ctx ends, Open fails; an opened store is not affected.
+func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, wrap(err) // without the password
+	}
+	return open(ctx, config, opts)
+}
+
+// OpenPool is Open with the settings of the connections of a pool. The store has its own
+// connections, because it needs its own settings of the sessions, and does not wait for others.
+func OpenPool(ctx context.Context, pool *pgxpool.Pool, opts Options) (*Store, error) {
+	return open(ctx, pool.Config(), opts)
+}
+
+func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, err error) {
+	s := &Store{config: config.ConnConfig}
+	if opts.Now == nil {
+		s.clock = serverclock.New()
+		opts.Now = s.clock.Now
+	}
+	if s.opts, err = opts.withDefaults(); err != nil {
+		return nil, err
+	}
+	if s.config.ValidateConnect == nil {
+		s.config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	s.cut, s.cutNow = context.WithCancel(context.Background())
+	s.closing, s.closeNow = context.WithCancel(context.Background())
+	s.roles = &sqlstore.Store{Backend: backend{s}, Dialect: dialect, Name: "postgres", Now: s.opts.Now, Retention: s.opts.Retention}
+	defer func() {
+		if err != nil {
+			s.disconnect()
+		}
+	}()
+	if err := s.look(ctx); err != nil {
+		return nil, err
+	}
+	for _, pool := range []struct {
+		to      **pgxpool.Pool
+		size    int
+		timeout time.Duration
+	}{
+		{&s.writes, s.opts.Connections / 2, statementTimeout}, {&s.reads, s.opts.Connections / 4, statementTimeout},
+		{&s.searches, s.opts.Connections / 4, searchTimeout},
+	} {
+		own := config.Copy()
+		own.MaxConns, own.MinConns, own.MinIdleConns = int32(pool.size), 0, 0
+		s.setUp(own.ConnConfig, pool.timeout)
+		if *pool.to, err = pgxpool.NewWithConfig(ctx, own); err != nil {
+			return nil, wrap(err)
+		}
+	}
+	err = backend{s}.Read(ctx, func(q sqlstore.Querier) error {
+		found, err := q.Query(`SELECT delivery_epoch FROM totals`)
+		if err != nil {
+			return err
+		}
+		return sqlstore.EachRow(found, func(rows sqlstore.Rows) error { return rows.Scan(&s.roles.DeliveryEpoch) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.sender = startSender(s.notify)
+	return s, nil
+}
+
+// settings are those of a session, or of a transaction behind a pooler.
+func (s *Store) settings(timeout time.Duration) map[string]string {
+	millis := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+	return map[string]string{
+		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability),
+		"statement_timeout": millis(timeout), "lock_timeout": millis(lockTimeout), "idle_in_transaction_session_timeout": millis(idleTimeout),
+	}
+}
+
+// setUp prepares a configuration of connections. Through a pooler, which shares connections between
+// transactions, there are no prepared statements and no settings of the session.
+func (s *Store) setUp(c *pgx.ConnConfig, timeout time.Duration) {
+	if s.local != "" {
+		c.DefaultQueryExecMode = pgx.QueryExecModeExec
+		return
+	}
+	for name, value := range s.settings(timeout) {
+		c.RuntimeParams[name] = value
+	}
+}
+
+// look connects once, to look at the server and at what is between, and makes the tables.
+func (s *Store) look(ctx context.Context) error {
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return wrap(err)
+	}
+	defer hangUp(conn)
+	var version int
+	if err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&version); err != nil {
+		return wrap(err)
+	}
+	if version < oldestServer {
+		return fmt.Errorf("%w: PostgreSQL %d, want 15 or later", ErrServer, version/10000)
+	}
+	if s.listens, err = s.heard(ctx, conn); err != nil {
+		return wrap(err)
+	}
+	if !s.listens {
+		s.opts.Logger.Info("postgres: a pooler carries no notifications: nodes look for changes every second", "addr", s.config.Host)
+		var parts []string
+		for name, value := range s.settings(statementTimeout) {
+			parts = append(parts, fmt.Sprintf("set_config('%s', '%s', true)", name, strings.ReplaceAll(value, "'", "''")))
+		}
+		s.local = "SELECT " + strings.Join(parts, ", ")
+	}
+	return s.migrate(ctx, conn)
+}
+
+// migrate makes the schema and its tables if there are none. Several processes may do so at a time.
+func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
+	name := pgx.Identifier{s.opts.Schema}.Sanitize()
+	version, err := versionOf(ctx, conn, name)
+	if err == nil || !hasCode(err, undefinedTable) {
+		return refuseVersion(version, err)
+	}
+	var other bool
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		// Not a row, because there is none yet.
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('streamwatch schema ' || $1::text, 0))`, s.opts.Schema); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, name+".schema_version").Scan(&other); err != nil || other {
+			return err
+		}
+		var tables int
+		err := tx.QueryRow(ctx, `SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace($1)`, name).Scan(&tables)
+		if err != nil {
+			return err
+		}
+		if tables > 0 {
+			return fmt.Errorf("%w: %q", ErrForeign, s.opts.Schema)
+		}
+		var exists bool
+		if err := tx.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, name).Scan(&exists); err != nil {
+			return err
+		}
+		if !exists { // who may not make schemas may have one made for it
+			if _, err := tx.Exec(ctx, "CREATE SCHEMA "+name); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Conn().PgConn().Exec(ctx, "SET LOCAL search_path = "+name+";\n"+schema).ReadAll(); err != nil {
+			return err
+		}
+		crashpoint.Hit("postgres.schema.script")
+		return nil
+	})
+	if err != nil {
+		return wrap(err)
+	}
+	crashpoint.Hit("postgres.schema.committed")
+	s.opts.Logger.Info("postgres: made the tables", "schema", s.opts.Schema)
+	version, err = versionOf(ctx, conn, name)
+	return refuseVersion(version, err)
+}
+
+func versionOf(ctx context.Context, conn *pgx.Conn, schema string) (version int, err error) {
+	err = conn.QueryRow(ctx, "SELECT version FROM "+schema+".schema_version").Scan(&version)
+	return version, err
+}
+
+func refuseVersion(version int, err error) error {
+	if err == nil && version != schemaVersion {
+		err = fmt.Errorf("%w: version %d, want %d", ErrVersion, version, schemaVersion)
+	}
+	return wrap(err)
+}
