@@ -42,6 +42,7 @@ var levels = [][]string{
 	{"detect", "internal/roles"},
 	{"internal/platforms"},
 	{"storage"},
+	{"internal/transfer"},
 	{"storage/internal/roster", "storage/internal/serverclock", "storage/internal/sqlstore"}, // what the stores share
 	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest", "fetcher/internal/htmltext", "fetcher/internal/website",
 		"fetcher/xapi/xapitest"}, // what the adapters, or their tests, share

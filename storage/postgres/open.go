@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/transfer"
 	"github.com/streamwatch/streamwatch/storage/internal/serverclock"
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
@@ -158,7 +159,13 @@ func (s *Store) look(ctx context.Context) error {
 func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 	name := pgx.Identifier{s.opts.Schema}.Sanitize()
 	version, err := versionOf(ctx, conn, name)
-	if err == nil || !hasCode(err, undefinedTable) {
+	switch {
+	case hasCode(err, undefinedTable) && s.opts.use == transfer.Source:
+		return fmt.Errorf("postgres: %w: schema %s", transfer.ErrMissing, name)
+	case err == nil && version == -schemaVersion && s.opts.use == transfer.Target:
+		s.unfinished = true
+		return nil
+	case !hasCode(err, undefinedTable):
 		return refuseVersion(version, err)
 	}
 	var other bool
@@ -208,7 +215,10 @@ func versionOf(ctx context.Context, conn *pgx.Conn, schema string) (version int,
 }
 
 func refuseVersion(version int, err error) error {
-	if err == nil && version != schemaVersion {
+	switch {
+	case err == nil && version == -schemaVersion:
+		err = errUnfinished
+	case err == nil && version != schemaVersion:
 		err = fmt.Errorf("%w: version %d, want %d", ErrVersion, version, schemaVersion)
 	}
 	return wrap(err)

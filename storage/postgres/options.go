@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/transfer"
 )
 
 // Errors of Open and of calls. They may be wrapped with an error of PostgreSQL or of the network.
@@ -64,6 +66,8 @@ type Options struct {
 	// Logger gets a line when Open makes tables or finds a pooler that carries no notifications,
 	// and when old rows cannot be removed. By default nothing is logged.
 	Logger *slog.Logger
+
+	use transfer.Use // see OpenForCopy
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -45,6 +45,8 @@ type Store struct {
 	closeNow context.CancelFunc // ends calls of Signals.Receive when Close begins
 	calling  sync.RWMutex       // calls in progress have it for reading; Close locks it for ever
 	closed   atomic.Bool
+
+	unfinished bool // the tables have an unfinished copy, opened to go on with that
 }
 
 // Ports returns the store's ports.

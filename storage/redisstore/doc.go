@@ -119,7 +119,8 @@
 //	count              h     n, the last number given to a record, delivery or ledger entry;
 //	                         r, that of the last entry in feed; of a fleet b, how many joins
 //	                         and beats, and e, the epoch; v and w,
-//	                         of values (values)
+//	                         of values (values); d, the epoch of the ids of
+//	                         deliveries, in a copy of a store that has one
 //	journal            h     cursors, last event numbers, endpoints of sources, runs
 //	                         of event ids, generations of terms (runs, members)
 //	answers            h     the last answers of a store, whose id follows the key (write)
@@ -160,6 +161,7 @@
 //	closing            z     lanes of deleted endpoints that still have deliveries (closing)
 //	values             h     values of record.State (values)
 //	valueorder         z     the values with a ttl by age, owner and time (values)
+//	copying            h     of an unfinished copy the source, and where it goes on (copying)
 //
 // Times reach from 1677 to 2262 and are read in UTC.
 package redisstore

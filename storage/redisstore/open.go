@@ -17,6 +17,7 @@ const (
 	// dataVersion is the version of the data; any other is refused.
 	dataVersion = 4
 	dataMark    = "streamwatch "
+	currentMark = "streamwatch 4" // dataMark and dataVersion
 	// oldestServer is the oldest supported major version of Redis. Since 7.0 the errors of scripts
 	// have codes, which tell whether a call may be tried again.
 	oldestServer = 7
@@ -81,7 +82,12 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 	case err != nil:
 		return fmt.Errorf("redisstore: open: %w", err)
 	}
-	out, err := s.run(ctx, "open", dataMark+strconv.Itoa(dataVersion))
+	if s.opts.use != 0 {
+		if ready, err := s.forCopy(ctx); ready || err != nil {
+			return err
+		}
+	}
+	out, err := s.run(ctx, "open", currentMark)
 	if err != nil {
 		if strings.Contains(err.Error(), "WRONGTYPE") {
 			return fmt.Errorf("%w: key %sversion is no text", ErrForeign, s.prefix)
@@ -91,6 +97,9 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 	mark, _ := out[0].(string)
 	if err := checkMark(mark); err != nil {
 		return err
+	}
+	if s.deliveryEpoch, err = strconv.ParseUint(text(out[2]), 10, 64); err != nil {
+		return errRecord
 	}
 	if _, err := (members{s}).Look(ctx); err != nil || text(out[1]) == "" {
 		return err
@@ -115,11 +124,14 @@ func look(ctx context.Context, s *Store, protocol int) (refusal, err error) {
 }
 
 func checkMark(mark string) error {
+	if mark == unfinishedMark {
+		return errUnfinished
+	}
 	text, ours := strings.CutPrefix(mark, dataMark)
 	version, err := strconv.Atoi(text)
 	switch {
 	case !ours || err != nil || version < 1:
-		return fmt.Errorf("%w: the key of the version says %.40q, want %q", ErrForeign, mark, dataMark+strconv.Itoa(dataVersion))
+		return fmt.Errorf("%w: the key of the version says %.40q, want %q", ErrForeign, mark, currentMark)
 	case version != dataVersion:
 		return fmt.Errorf("%w: version %d, want %d: begin with another Options.Name, or remove the keys", ErrVersion, version, dataVersion)
 	}

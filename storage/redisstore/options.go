@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/transfer"
 )
 
 // Errors of Open and of calls. They may be wrapped with an error of Redis or of the network.
@@ -66,6 +68,8 @@ type Options struct {
 	// Logger gets a line when the server stops answering, when it answers again, and for each
 	// queued delivery that is missing or cannot be read. By default nothing is logged.
 	Logger *slog.Logger
+
+	use transfer.Use // see OpenForCopy
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -18,6 +18,7 @@ import (
 // compute their ids, which are hashes.
 type plan struct {
 	now     time.Time
+	epoch   uint64 // of the ids of deliveries
 	sources index[sourceName]
 	bound   []binding // the lists of endpoints that are not empty
 	unbound []string  // the fields of the other lists
@@ -83,7 +84,7 @@ func (x *index[T]) of(name T) (n int, isNew bool) {
 
 // plan prepares a commit. now is the time of the commit.
 func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
-	p := &plan{now: now, cursors: make([]*detect.Cursor, 0, len(batches))}
+	p := &plan{now: now, epoch: s.deliveryEpoch, cursors: make([]*detect.Cursor, 0, len(batches))}
 	n := 0
 	for _, b := range batches {
 		n += len(b.Events)
@@ -131,7 +132,7 @@ func (p *plan) add(e planned, owner int, endpoints []string, b *detect.Batch) {
 		ev := *e.ev
 		ev.CommittedAt = p.now
 		ev.Handlers = slices.Clone(ev.Handlers)
-		e.ev, e.deliveries = &ev, deliveriesOf(&ev, endpoints, b)
+		e.ev, e.deliveries = &ev, p.deliveriesOf(&ev, endpoints, b)
 	}
 	p.events = append(p.events, e)
 	if n := len(p.runs); n > 0 && len(e.deliveries) == 0 {
@@ -146,14 +147,14 @@ func (p *plan) add(e planned, owner int, endpoints []string, b *detect.Batch) {
 // deliveriesOf returns the deliveries of an event, without duplicates: first to the endpoints bound
 // to its source, in order of creation, then to its handlers. Deliveries to endpoints outside
 // b.Lanes are due immediately.
-func deliveriesOf(ev *deliver.Event, endpoints []string, b *detect.Batch) []deliver.Delivery {
+func (p *plan) deliveriesOf(ev *deliver.Event, endpoints []string, b *detect.Batch) []deliver.Delivery {
 	ds := make([]deliver.Delivery, 0, len(endpoints)+len(ev.Handlers))
 	add := func(endpointID string, due time.Time) {
 		if slices.ContainsFunc(ds, func(d deliver.Delivery) bool { return d.EndpointID == endpointID }) {
 			return // the handler is named twice
 		}
 		ds = append(ds, deliver.Delivery{
-			ID: deliver.DeliveryID(ev.ID, endpointID), EndpointID: endpointID, Event: ev,
+			ID: deliver.DeliveryIDInEpoch(p.epoch, ev.ID, endpointID), EndpointID: endpointID, Event: ev,
 			State: deliver.StatePending, Due: due, CreatedAt: ev.CommittedAt,
 		})
 	}

@@ -18,13 +18,9 @@ var replayErrors = map[string]error{
 }
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
-	r.Due, r.UpdatedAt = r.Due.UTC(), r.UpdatedAt.UTC()
-	doc, err := json.Marshal(struct {
-		deliver.Replay
-		Next string
-	}{r, stamp(r.Due)})
+	_, doc, err := replayText(&r)
 	if err != nil {
-		return fmt.Errorf("redisstore: %w", err)
+		return err
 	}
 	out, err := rs.s.run(ctx, "replays_start", r.EndpointID, escaped(r.Owner), doc)
 	if err != nil {
@@ -34,6 +30,21 @@ func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 		return deliver.ErrEndpointNotFound
 	}
 	return replayErrors[text(out[0])]
+}
+
+// replayText returns a replay as lua/replay.lua keeps it, and its Next.
+func replayText(r *deliver.Replay) (next string, doc []byte, err error) {
+	own := *r
+	own.Due, own.UpdatedAt = own.Due.UTC(), own.UpdatedAt.UTC()
+	next = stamp(own.Due)
+	doc, err = json.Marshal(struct {
+		deliver.Replay
+		Next string
+	}{own, next})
+	if err != nil {
+		return "", nil, fmt.Errorf("redisstore: %w", err)
+	}
+	return next, doc, nil
 }
 
 func (rs replays) Get(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
@@ -98,7 +109,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 			continue
 		}
 		events[ev.ID] = ev
-		args = append(args, ev.Seq, ev.ID, deliver.DeliveryID(ev.ID, r.EndpointID), appendDelivery(ev, owner, lane, ev.CommittedAt))
+		args = append(args, ev.Seq, ev.ID, deliver.DeliveryIDInEpoch(rs.s.deliveryEpoch, ev.ID, r.EndpointID), appendDelivery(ev, owner, lane, ev.CommittedAt))
 	}
 	out, err := rs.s.run(ctx, "replays_step", args...)
 	if err == nil {

@@ -60,6 +60,11 @@ var scriptFiles = map[string]string{
 	"state_get":      "values state_get",
 	"state_swap":     "write lists gone values state_swap",
 
+	"copy_begin":   "copy_begin",
+	"copy_write":   "write queue copying copy_write",
+	"copy_records": "write amounts records records_write copying copy_records",
+	"copy_finish":  "write copy_finish",
+
 	"erase_values":     "write values erase erase_values",
 	"erase_deliveries": "write settled queue delivery erase erase_deliveries",
 	"erase_events":     "write runs erase erase_events",

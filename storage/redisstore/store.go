@@ -28,6 +28,8 @@ type Store struct {
 	prefix  string // of all keys; includes the hash tag
 	client  string // identifies this store among those that share its data
 
+	deliveryEpoch uint64 // part of the ids of deliveries: see deliver.DeliveryIDInEpoch
+
 	slots chan *slot    // the slots not in use
 	reads atomic.Uint64 // counts calls that only read
 	added atomic.Int64  // number of events committed since a commit last removed old events

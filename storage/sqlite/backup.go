@@ -119,6 +119,6 @@ func newEpoch(ctx context.Context, path string) error {
 		return err
 	}
 	epoch := randv2.Int64N(1<<53-1) + 1 // 53 bits, because clients read it from JSON
-	_, err = db.ExecContext(ctx, `UPDATE totals SET epoch = ?`, epoch)
+	_, err = db.ExecContext(ctx, `BEGIN; DROP TABLE IF EXISTS delivery_epoch; UPDATE totals SET epoch = ?; COMMIT`, epoch)
 	return errors.Join(err, db.Close())
 }

@@ -91,6 +91,14 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 		conn.Close()
 		return nil, err
 	}
+	err = look(ctx, s.reads, func(q sqlstore.Querier) (err error) {
+		s.roles.DeliveryEpoch, err = deliveryEpoch(q)
+		return err
+	})
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
 	file, err := os.Stat(path)
 	if err != nil {
 		conn.Close()
@@ -105,7 +113,9 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 // prepare refuses a foreign file, waits until no other Store has the file, and creates the schema in
 // an empty one.
 func (s *Store) prepare(ctx context.Context, conn *sql.Conn, r *retention) (err error) {
-	if err = checkFile(ctx, conn); err == errEmpty {
+	if err = checkFile(ctx, conn); err == errUnfinished && s.opts.target {
+		s.unfinished, err = true, nil
+	} else if err == errEmpty {
 		r.next = s.opts.Now().Add(time.Second) // an empty store has nothing to remove
 		err = os.Chmod(s.path, 0o600)          // the mode that createFile sets
 	}
@@ -117,11 +127,10 @@ func (s *Store) prepare(ctx context.Context, conn *sql.Conn, r *retention) (err 
 			return err
 		}
 	}
-	if err := makeSchema(ctx, conn); err != nil {
-		return wrap(err)
-	}
-	if err := conn.QueryRowContext(ctx, `SELECT epoch FROM totals`).Scan(&s.roles.DeliveryEpoch); err != nil {
-		return wrap(err)
+	if !s.unfinished {
+		if err := makeSchema(ctx, conn); err != nil {
+			return wrap(err)
+		}
 	}
 	crashpoint.Hit("sqlite.schema.committed")
 	// SQLite does not wait for this lock: another program may be opening the new file, too.
@@ -188,6 +197,8 @@ func checkFile(ctx context.Context, conn interface {
 		return errEmpty
 	case id != applicationID:
 		return fmt.Errorf("%w: application id %#x, want %#x", ErrForeign, id, applicationID)
+	case version == -schemaVersion:
+		return errUnfinished
 	case version != schemaVersion:
 		return fmt.Errorf("%w: schema version %d, want %d: use the version that wrote the file, or move it away, and a new one is made in its place", ErrVersion, version, schemaVersion)
 	}

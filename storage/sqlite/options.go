@@ -61,6 +61,8 @@ type Options struct {
 	// when they work again, and when old records cannot be removed. Its handler must not call the
 	// store. By default nothing is logged.
 	Logger *slog.Logger
+
+	target bool // an unfinished copy is opened, too: see OpenForCopy
 }
 
 func (o Options) withDefaults() Options {

@@ -230,6 +230,8 @@ CREATE TABLE totals ( -- one row
 	state_values INTEGER NOT NULL, -- that expire
 	state_bytes  INTEGER NOT NULL, -- of the data of these
 	epoch        INTEGER NOT NULL -- of events.seq: 0, and a random number in a copy by Backup
+	-- It is also that of the ids of deliveries, unless there is a table delivery_epoch (epoch): a copy
+	-- of another store has one if these differ there.
 ) STRICT;
 INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0);
 

@@ -32,6 +32,8 @@ type Store struct {
 	cutNow   context.CancelFunc // cancels cut, which ends the calls in progress
 	calling  sync.RWMutex       // calls in progress have it for reading; Close locks it for ever
 	closed   atomic.Bool
+
+	unfinished bool // the file is an unfinished copy, opened to go on with that
 }
 
 // Ports returns the store's ports.

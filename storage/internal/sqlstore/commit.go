@@ -265,8 +265,8 @@ func receivers(bound, handlers []string) []string {
 // write writes the rows that the batches have made.
 func (c *commit) write() error {
 	var cursors []any
-	for target, cur := range c.cursors {
-		cursors = append(cursors, target, optional(cur.Since), cur.UserID, JSON{cur.Gaps}, cur.Position)
+	for _, cur := range c.cursors {
+		cursors = append(cursors, cursorValues(cur)...)
 	}
 	for _, rows := range []struct {
 		query  string
@@ -276,7 +276,7 @@ func (c *commit) write() error {
 		{`{insert} events (` + eventColumns + `, author_key) {rows ` + eventTypes + `}`, eventWidth, c.events},
 		{c.insertDeliveries(), c.deliveryWidth(), c.deliveries},
 		{`{insert} settled (event, settled_at) {rows int,int}`, 2, c.settled},
-		{`{insert} cursors (target, since, user_id, gaps, position) {rows text,int,text,text,text} ON CONFLICT (target) DO UPDATE
+		{`{insert} cursors (` + cursorColumns + `) {rows text,int,text,text,text} ON CONFLICT (target) DO UPDATE
 			SET since = excluded.since, user_id = excluded.user_id, gaps = excluded.gaps, position = excluded.position`, 5, cursors},
 	} {
 		// Stop at the first error. SQLite may have ended the transaction, and a later statement

@@ -129,8 +129,8 @@ func (l *ledgerTx) post(e billing.Entry) error {
 		l.totals[src].sum = billing.AddTotal(l.totals[src].sum, e.Amount)
 		l.totals[src].changed = true
 	}
-	l.entries = append(l.entries, e.ID, e.Owner, string(e.Kind), int64(e.Amount), int64(a.Available+a.Reserved), optional(e.At),
-		e.SourceID, e.SourceName, e.Endpoint, int64(e.NumAccounts), e.TierLabel, int64(e.Rate), nanos(l.now))
+	e.Balance = a.Available + a.Reserved
+	l.entries = appendEntry(l.entries, &e, l.now)
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (l *ledgerTx) save() error {
 			totals = append(totals, src.Owner, string(src.Kind), src.ID, int64(t.sum))
 		}
 	}
-	const entryWidth, resolvedWidth = 13, 3
+	const resolvedWidth = 3
 	for _, rows := range []struct {
 		query  string
 		width  int
@@ -173,8 +173,7 @@ func (l *ledgerTx) save() error {
 	}{
 		{`{insert} owners (owner, available, reserved) {rows text,int,int}
 			ON CONFLICT (owner) DO UPDATE SET available = excluded.available, reserved = excluded.reserved`, 3, accounts},
-		{`{insert} ledger_entries (id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate, recorded_at)
-			{rows text,text,text,int,int,int,text,text,text,int,text,int,int}`, entryWidth, l.entries},
+		{insertEntries, entryWidth, l.entries},
 		{`{insert} source_totals (owner, kind, source_id, total) {rows text,text,text,int}
 			ON CONFLICT (owner, kind, source_id) DO UPDATE SET total = excluded.total`, 4, totals},
 		{`{insert} resolved_reservations (id, recorded_at, outcome) {rows text,int,text}`, resolvedWidth, l.resolved},

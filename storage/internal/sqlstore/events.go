@@ -111,6 +111,23 @@ func (s *Store) deliveryValues(values []any, n int64, d *deliver.Delivery) []any
 	return values
 }
 
+// attemptColumns are the columns of an attempt, in the order of scanAttempt. A row to insert also has
+// the attempt's place in the log of its delivery.
+const (
+	attemptColumns = `delivery, attempt, at, duration, status_code, error, response_preview`
+	attemptWidth   = 8
+	insertAttempts = `{insert} attempts (` + attemptColumns + `, place) {rows int,int,int,int,int,text,text,int}`
+)
+
+func scanAttempt(rows Rows, delivery *int64) (a deliver.Attempt, err error) {
+	err = rows.Scan(delivery, &a.N, timeColumn{&a.At}, (*int64)(&a.Duration), &a.StatusCode, &a.Error, &a.ResponsePreview)
+	return a, err
+}
+
+func appendAttempt(values []any, delivery int64, place int, a *deliver.Attempt) []any {
+	return append(values, delivery, a.N, optional(a.At), int64(a.Duration), a.StatusCode, a.Error, a.ResponsePreview, place)
+}
+
 // addEvents sets the Event of each delivery. Deliveries of the same event share one Event.
 func addEvents(q Querier, ds []deliveryRow) error {
 	ns := make(map[int64]bool)

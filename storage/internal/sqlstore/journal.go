@@ -44,11 +44,22 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
 	var found []detect.Cursor
 	err := j.Read(ctx, func(r Querier) (err error) {
-		found, err = all(r, `SELECT target, since, user_id, gaps, position FROM cursors WHERE target IN {texts ?}`,
+		found, err = all(r, `SELECT `+cursorColumns+` FROM cursors WHERE target IN {texts ?}`,
 			[]any{Texts(targets)}, func(rows Rows, c *detect.Cursor) error {
-				return rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, JSON{&c.Gaps}, &c.Position)
+				return rows.Scan(cursorFields(c)...)
 			})
 		return err
 	})
 	return found, err
+}
+
+// cursorColumns are the columns of a cursor.
+const cursorColumns = `target, since, user_id, gaps, position`
+
+func cursorFields(c *detect.Cursor) []any {
+	return []any{&c.Target, timeColumn{&c.Since}, &c.UserID, JSON{&c.Gaps}, &c.Position}
+}
+
+func cursorValues(c *detect.Cursor) []any {
+	return []any{c.Target, optional(c.Since), c.UserID, JSON{c.Gaps}, c.Position}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
@@ -119,6 +120,24 @@ func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, e
 	return b, nil
 }
 
+// entryColumns are the columns of an entry; a row to insert also has recorded_at at the end.
+const (
+	entryColumns  = `id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`
+	entryWidth    = 13
+	insertEntries = `{insert} ledger_entries (` + entryColumns + `, recorded_at) {rows text,text,text,int,int,int,text,text,text,int,text,int,int}`
+)
+
+func entryFields(e *billing.Entry) []any {
+	return []any{&e.ID, &e.Owner, &e.Kind, &e.Amount, &e.Balance, timeColumn{&e.At},
+		&e.SourceID, &e.SourceName, &e.Endpoint, &e.NumAccounts, &e.TierLabel, &e.Rate}
+}
+
+// appendEntry appends a row to insert.
+func appendEntry(values []any, e *billing.Entry, recorded time.Time) []any {
+	return append(values, e.ID, e.Owner, string(e.Kind), int64(e.Amount), int64(e.Balance), optional(e.At),
+		e.SourceID, e.SourceName, e.Endpoint, int64(e.NumAccounts), e.TierLabel, int64(e.Rate), nanos(recorded))
+}
+
 // enteredAt is SQL for an entry's time, which may be the zero time.
 const enteredAt = `coalesce(at, ` + zeroTime + `)`
 
@@ -153,12 +172,11 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 			}
 		}
 		// Read one more row than a page has, to see whether another page follows.
-		err := each(r, `SELECT n, id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`+
+		err := each(r, `SELECT n, `+entryColumns+
 			from+behind+` ORDER BY n `+order+` LIMIT ? OFFSET ?`, append(append(args, shown...), limit+1, offset), func(found Rows) error {
 			var n int64
 			var e billing.Entry
-			err := found.Scan(&n, &e.ID, &e.Owner, &e.Kind, &e.Amount, &e.Balance, timeColumn{&e.At},
-				&e.SourceID, &e.SourceName, &e.Endpoint, &e.NumAccounts, &e.TierLabel, &e.Rate)
+			err := found.Scan(append([]any{&n}, entryFields(&e)...)...)
 			page.Entries, ns = append(page.Entries, e), append(ns, n)
 			return err
 		})

@@ -149,11 +149,10 @@ func logEntries(r Querier, from string, args []any) (entries []deliver.LogEntry,
 	if len(attempted) == 0 {
 		return entries, ns, nil
 	}
-	err = each(r, `SELECT delivery, attempt, at, duration, status_code, error, response_preview FROM attempts
+	err = each(r, `SELECT `+attemptColumns+` FROM attempts
 		WHERE delivery IN {ints ?} ORDER BY delivery, place`, []any{attempted}, func(rows Rows) error {
 		var n int64
-		var a deliver.Attempt
-		err := rows.Scan(&n, &a.N, timeColumn{&a.At}, (*int64)(&a.Duration), &a.StatusCode, &a.Error, &a.ResponsePreview)
+		a, err := scanAttempt(rows, &n)
 		entries[place[n]].Log = append(entries[place[n]].Log, a)
 		return err
 	})

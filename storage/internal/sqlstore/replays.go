@@ -68,11 +68,16 @@ func replayOf(q Querier, endpointID string) (r deliver.Replay, found bool, err e
 	return r, found, err
 }
 
-func keepReplay(t Tx, r *deliver.Replay) error {
+// replayValues returns a row to insert.
+func replayValues(r *deliver.Replay) []any {
 	var due any
 	if r.State == deliver.ReplayRunning {
 		due = nanos(r.Due)
 	}
+	return []any{r.EndpointID, r.Owner, due, JSON{r}}
+}
+
+func keepReplay(t Tx, r *deliver.Replay) error {
 	return t.Exec(`INSERT INTO replays (endpoint_id, owner, due_at, record) VALUES (?, ?, ?, ?) ON CONFLICT (endpoint_id) DO UPDATE
-		SET owner = excluded.owner, due_at = excluded.due_at, record = excluded.record`, r.EndpointID, r.Owner, due, JSON{r})
+		SET owner = excluded.owner, due_at = excluded.due_at, record = excluded.record`, replayValues(r)...)
 }

@@ -126,7 +126,7 @@ func (s *settling) settle(d *settled, st *deliver.Settlement) bool {
 		return false
 	}
 	a := st.Attempt
-	s.attempts = append(s.attempts, d.n, d.Attempts, a.N, optional(a.At), int64(a.Duration), a.StatusCode, a.Error, a.ResponsePreview)
+	s.attempts = appendAttempt(s.attempts, d.n, d.Attempts, a)
 	d.Attempts++
 	switch {
 	case d.State.Final(): // the attempt was in progress when the endpoint was deleted
@@ -153,8 +153,7 @@ func (s *settling) end(d *settled, state deliver.State) {
 
 // write stores the attempts, the changed deliveries, and which events have no open delivery left.
 func (s *settling) write() error {
-	err := s.t.ExecRows(`{insert} attempts (delivery, place, attempt, at, duration, status_code, error, response_preview)
-		{rows int,int,int,int,int,int,text,text}`, 8, s.attempts)
+	err := s.t.ExecRows(insertAttempts, attemptWidth, s.attempts)
 	if err != nil {
 		return err
 	}
