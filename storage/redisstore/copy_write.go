@@ -14,21 +14,12 @@ import (
 
 // writes collects the writes of a page, as arguments of lua/copy_write.lua.
 type writes struct {
-	n       uint64 // last number given
+	n       uint64            // last number given
 	lanes   map[string]string // due and number of the first delivery added to a lane
 	at      map[[2]string]int
-	list    [][]any // command, key and arguments of each
+	list    [][]any         // command, key and arguments of each
 	started map[string]bool // owners with an event
-	run     openRun
-	bytes   int // of values with a ttl
-}
-
-// openRun is a run of events without deliveries, to which others may be added: see lua/runs.lua.
-type openRun struct {
-	owner     string
-	seq, next uint64
-	ids       []byte
-	size      int // length of an id
+	bytes   int             // of values with a ttl
 }
 
 // add adds arguments of a command on a key.
@@ -64,7 +55,6 @@ func (c *copying) Write(ctx context.Context, part transfer.Part, rows []any, nex
 				return err
 			}
 		}
-		w.endRun()
 		if w.bytes > 0 {
 			w.add("HINCRBY", "count", "w", w.bytes)
 		}
@@ -185,10 +175,6 @@ func (w *writes) event(e *transfer.Event) {
 		w.started[owner] = true
 		w.add("HSETNX", "firsts", owner, e.Seq)
 	}
-	if len(e.Deliveries) == 0 {
-		w.addToRun(owner, e)
-		return
-	}
 	open := 0
 	var ids []byte
 	for i := range e.Deliveries {
@@ -199,34 +185,15 @@ func (w *writes) event(e *transfer.Event) {
 		}
 		w.delivery(e, owner, d)
 	}
-	run := ":" + e.ID
-	if len(e.Deliveries) == 1 {
+	run := ":" + e.ID // of one event, as its item in settled is
+	switch len(e.Deliveries) {
+	case 0:
+	case 1:
 		run = "=" + fieldText(e.ID) + e.Deliveries[0].ID
-	} else {
+	default:
 		w.add("HSET", "lives", e.ID, hex(uint64(open)<<32)+string(ids))
 	}
 	w.add("HSET", "journal", runField(owner, e.Seq), run)
-}
-
-// addToRun adds an event without deliveries to the run of those before, or begins another.
-func (w *writes) addToRun(owner string, e *transfer.Event) {
-	r := &w.run
-	if r.owner != owner || r.next != e.Seq || r.size != len(e.ID) || len(r.ids) == longestRun*r.size {
-		w.endRun()
-		*r = openRun{owner: owner, seq: e.Seq, size: len(e.ID)}
-	}
-	r.ids, r.next = append(r.ids, e.ID...), e.Seq+1
-}
-
-func (w *writes) endRun() {
-	if r := &w.run; len(r.ids) > 0 {
-		length := strconv.Itoa(r.size)
-		if len(r.ids) == r.size {
-			length = ""
-		}
-		w.add("HSET", "journal", runField(r.owner, r.seq), length+":"+string(r.ids))
-		*r = openRun{}
-	}
 }
 
 // delivery adds the writes of a delivery: see lua/delivery.lua.

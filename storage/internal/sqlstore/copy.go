@@ -64,6 +64,9 @@ func (c *Copy) Begin(ctx context.Context, source string) (at transfer.Place, err
 		if err := t.Exec(`CREATE TABLE copying (source text NOT NULL, part bigint NOT NULL, after text NOT NULL)`); err != nil {
 			return err
 		}
+		if err := t.Flush(); err != nil { // the next statement needs the table
+			return err
+		}
 		if err := t.Exec(`INSERT INTO copying (source, part, after) VALUES (?, 0, '')`, source); err != nil {
 			return err
 		}
