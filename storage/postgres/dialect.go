@@ -14,10 +14,10 @@ var dialect = sqlstore.Dialect{
 	MakeOwners: `INSERT INTO owners (owner) SELECT value FROM {texts ?1} asked
 		WHERE NOT EXISTS (SELECT FROM owners o WHERE o.owner = asked.value) ORDER BY value ON CONFLICT (owner) DO NOTHING`,
 	LockOwners: `SELECT FROM owners WHERE owner IN {texts ?1} ORDER BY owner FOR UPDATE`,
-	LockDeliveries: `SELECT FROM deliveries WHERE n IN (SELECT n FROM deliveries WHERE id IN {texts ?1}
-		UNION SELECT event << 16 FROM deliveries WHERE id IN {texts ?1}) ORDER BY n FOR UPDATE`,
-	LockEndpoint: `SELECT FROM deliveries WHERE n IN (SELECT n FROM deliveries WHERE endpoint_id = ?1 AND due_at IS NOT NULL
-		UNION SELECT event << 16 FROM deliveries WHERE endpoint_id = ?1 AND due_at IS NOT NULL) ORDER BY n FOR UPDATE`,
+	LockDeliveries: `WITH asked AS MATERIALIZED (SELECT n FROM deliveries WHERE id IN {texts ?})
+		SELECT FROM deliveries WHERE n IN (SELECT n FROM asked UNION SELECT n >> 16 << 16 FROM asked) ORDER BY n FOR UPDATE`,
+	LockEndpoint: `WITH asked AS MATERIALIZED (SELECT n FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL)
+		SELECT FROM deliveries WHERE n IN (SELECT n FROM asked UNION SELECT n >> 16 << 16 FROM asked) ORDER BY n FOR UPDATE`,
 	LockReplayed: `WITH asked AS (SELECT n FROM events WHERE owner = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT 256),
 		past AS (SELECT FROM settled WHERE event IN (SELECT n FROM asked) ORDER BY event FOR UPDATE),
 		first AS (SELECT FROM deliveries WHERE n IN (SELECT n << 16 FROM asked) ORDER BY n FOR UPDATE)
