@@ -54,7 +54,7 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, opts Options) (*Store, er
 }
 
 func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, err error) {
-	s := &Store{config: config.ConnConfig}
+	s := &Store{config: config}
 	if opts.Now == nil {
 		s.clock = serverclock.New()
 		opts.Now = s.clock.Now
@@ -62,8 +62,8 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 	if s.opts, err = opts.withDefaults(); err != nil {
 		return nil, err
 	}
-	if s.config.ValidateConnect == nil {
-		s.config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	if config.ConnConfig.ValidateConnect == nil {
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	s.cut, s.cutNow = context.WithCancel(context.Background())
 	s.closing, s.closeNow = context.WithCancel(context.Background())
@@ -155,7 +155,7 @@ func (s *Store) look(ctx context.Context) error {
 		return wrap(err)
 	}
 	if !s.listens {
-		s.opts.Logger.Info("postgres: a pooler carries no notifications: nodes look for changes every second", "addr", s.config.Host)
+		s.opts.Logger.Info("postgres: a pooler carries no notifications: nodes look for changes every second", "addr", s.config.ConnConfig.Host)
 		s.local = s.setting(statementTimeout, true)
 	}
 	return s.migrate(ctx, conn)
