@@ -105,14 +105,20 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 	return s, nil
 }
 
-// setting returns a statement that sets up a session, or a transaction.
+// setting returns a statement that sets up a session, or a transaction. Short statements go by
+// indexes, and are planned once: a plan that was made while tables were small would otherwise read
+// them whole until they are analyzed.
 func (s *Store) setting(timeout time.Duration, local bool) string {
 	millis := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 	var parts []string
-	for name, value := range map[string]string{
-		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability),
+	settings := map[string]string{
+		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability), "jit": "off",
 		"statement_timeout": millis(timeout), "lock_timeout": millis(lockTimeout), "idle_in_transaction_session_timeout": millis(idleTimeout),
-	} {
+	}
+	if timeout == statementTimeout {
+		settings["enable_seqscan"], settings["plan_cache_mode"] = "off", "force_generic_plan"
+	}
+	for name, value := range settings {
 		parts = append(parts, fmt.Sprintf("set_config('%s', '%s', %t)", name, strings.ReplaceAll(value, "'", "''"), local))
 	}
 	return "SELECT " + strings.Join(parts, ", ")
