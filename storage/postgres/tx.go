@@ -23,6 +23,8 @@ type tx struct {
 	begun   bool                           // the server knows of the transaction
 	ending  bool                           // COMMIT was sent
 	added   int
+	// makesOwners says that LockOwners has to make rows that are missing.
+	makesOwners bool
 }
 
 // queue adds a statement whose answer f reads.
