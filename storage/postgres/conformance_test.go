@@ -91,7 +91,31 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// A server that is killed each third time that a store is opened again loses nothing.
 func TestConformance(t *testing.T) {
-	url := pgtest.Single(t, "fsync off").NewDatabase(t)
-	storetest.TestStore(t, kit(func() string { return url }))
+	server := pgtest.Single(t)
+	url := server.NewDatabase(t)
+	kit := kit(func() string { return url })
+	reopen, reopened := kit.Reopen, 0
+	kit.Reopen = func(t testing.TB, s storage.Store) storage.Store {
+		if reopened++; reopened%3 == 0 {
+			server.Restart()
+		}
+		return reopen(t, s)
+	}
+	storetest.TestStore(t, kit)
+}
+
+// Behind PgBouncer in transaction mode there are neither prepared statements, nor settings of
+// sessions, nor notifications.
+func TestPoolerConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the whole suite a second time")
+	}
+	server := pgtest.Single(t, "fsync off")
+	url := pgtest.Bouncer(t, server).Of(server.NewDatabase(t))
+	kit := kit(func() string { return url })
+	kit.Features.Signals = false
+	kit.Seeds = 1
+	storetest.TestStore(t, kit)
 }
