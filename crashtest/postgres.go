@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // a driver of package sql
+
 	"github.com/streamwatch/streamwatch/internal/pgtest"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/postgres"
@@ -17,14 +19,14 @@ import (
 // server is sometimes killed, too.
 type postgresServer struct{ server *pgtest.Instance }
 
-// enoughConnections is for the largest fleet.
-const enoughConnections = "max_connections 1200"
+// postgresSettings are for the largest fleet, and for who reads the log after a violation.
+var postgresSettings = []string{"max_connections 1200", "log_lock_waits on", "log_min_duration_statement 1s", "log_line_prefix '%m [%p] %x '"}
 
 func startPostgres(dir string) (*postgresServer, error) {
 	if err := os.Chmod(dir, 0o711); err != nil { // the server may run as another user
 		return nil, err
 	}
-	server, err := pgtest.Start(filepath.Join(dir, "postgres"), enoughConnections)
+	server, err := pgtest.Start(filepath.Join(dir, "postgres"), postgresSettings...)
 	if err != nil {
 		return nil, fmt.Errorf("crashtest: %w", err)
 	}
@@ -39,8 +41,11 @@ func (s *postgresServer) disturb() (bool, error) { return true, s.server.Restart
 func (s *postgresServer) close() error           { return s.server.Close() }
 
 func openPostgres(ctx context.Context, cfg storeConfig) (storage.Store, error) {
-	url := fmt.Sprintf("postgres://%s@%s/%[1]s?sslmode=disable", pgtest.Role, cfg.Address)
-	return postgres.Open(ctx, url, postgres.Options{})
+	return postgres.Open(ctx, postgresURL(cfg.Address), postgres.Options{})
+}
+
+func postgresURL(address string) string {
+	return fmt.Sprintf("postgres://%s@%s/%[1]s?sslmode=disable", pgtest.Role, address)
 }
 
 // alone waits until the server has carried out all that the killed process has sent, and has closed
@@ -60,20 +65,22 @@ func (s *postgresServer) alone(ctx context.Context) error {
 	}
 }
 
-// read reads the state through the store's ports, if the tables are there: it makes none, because
-// the next process must find what the kill has left.
-func (s *postgresServer) read(ctx context.Context) (st state, err error) {
+// read reads the state with SQL. The next process finds what the kill has left: the store would make
+// tables if it were opened.
+func (s *postgresServer) read(ctx context.Context) (state, error) {
 	if err := s.alone(ctx); err != nil {
-		return st, err
+		return state{}, err
 	}
-	made, err := s.server.Value(`SELECT to_regnamespace('streamwatch') IS NOT NULL`)
-	if err != nil || made == false {
-		return st, err
-	}
-	store, err := openPostgres(ctx, s.config())
-	if err != nil {
-		return st, err
-	}
-	defer func() { err = errors.Join(err, store.Close(ctx)) }()
-	return st, readPorts(ctx, store, &st)
+	return readSQL(ctx, inPostgres, postgresURL(s.server.Addr())+"&search_path=streamwatch")
+}
+
+var inPostgres = dialect{
+	driver: "pgx",
+	tables: `SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('streamwatch')`,
+	object: "json_build_object(",
+	flag:   func(condition string) string { return condition },
+	fields: "convert_from(data, 'UTF8')::json",
+	time: func(column string) string {
+		return `to_char(to_timestamp(` + column + ` / 1000000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.') || lpad((` + column + ` % 1000000000)::text, 9, '0') || 'Z'`
+	},
 }
