@@ -24,11 +24,11 @@ type dialect struct {
 // they follow from.
 const consistent = `
 	SELECT {object}'What', 'event ' || id || ' has an open delivery and is settled, or neither') FROM events e
-		WHERE EXISTS (SELECT 1 FROM settled s WHERE s.event = e.n) = EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.n AND d.due_at IS NOT NULL)
-	UNION ALL SELECT {object}'What', 'a row of settled is of no event') FROM settled s WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.n = s.event)
-	UNION ALL SELECT {object}'What', 'a row of attempts is of no delivery') FROM attempts a WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.n = a.delivery)
-	UNION ALL SELECT {object}'What', 'delivery ' || id || ' has another number of attempts than rows of attempts') FROM deliveries d
-		WHERE d.attempts <> (SELECT count(*) FROM attempts a WHERE a.delivery = d.n)
+		WHERE (n IN (SELECT event FROM settled)) = (n IN (SELECT event FROM deliveries WHERE due_at IS NOT NULL))
+	UNION ALL SELECT {object}'What', 'a row of settled is of no event') FROM settled WHERE event NOT IN (SELECT n FROM events)
+	UNION ALL SELECT {object}'What', 'a row of attempts is of no delivery') FROM attempts WHERE delivery NOT IN (SELECT n FROM deliveries)
+	UNION ALL SELECT {object}'What', 'delivery ' || id || ' has another number of attempts than rows of attempts') FROM deliveries
+		LEFT JOIN (SELECT delivery, count(*) AS there FROM attempts GROUP BY delivery) AS a ON delivery = n WHERE attempts <> coalesce(there, 0)
 	UNION ALL SELECT {object}'What', 'the reservations of ' || owner || ' have another sum than the owner') FROM owners o
 		WHERE o.reserved <> coalesce((SELECT sum(r.amount) FROM reservations r WHERE r.owner = o.owner), 0)
 	UNION ALL SELECT {object}'What', 'the entries of ' || source_id || ' have another sum than the source') FROM source_totals t

@@ -42,7 +42,7 @@ func (s sqliteFile) read(ctx context.Context) (state, error) {
 			return state{}, err
 		}
 	}
-	return readSQL(ctx, inSQLite, filepath.Join(dir, "copy.db"))
+	return readSQL(ctx, inSQLite, "file:"+filepath.Join(dir, "copy.db"))
 }
 
 var inSQLite = dialect{
