@@ -54,7 +54,7 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, opts Options) (*Store, er
 }
 
 func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, err error) {
-	s := &Store{config: config.ConnConfig}
+	s := &Store{config: config}
 	if opts.Now == nil {
 		s.clock = serverclock.New()
 		opts.Now = s.clock.Now
@@ -62,8 +62,8 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 	if s.opts, err = opts.withDefaults(); err != nil {
 		return nil, err
 	}
-	if s.config.ValidateConnect == nil {
-		s.config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	if config.ConnConfig.ValidateConnect == nil {
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	s.cut, s.cutNow = context.WithCancel(context.Background())
 	s.closing, s.closeNow = context.WithCancel(context.Background())
@@ -105,14 +105,20 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 	return s, nil
 }
 
-// setting returns a statement that sets up a session, or a transaction.
+// setting returns a statement that sets up a session, or a transaction. Short statements go by
+// indexes, and are planned once: a plan that was made while tables were small would otherwise read
+// them whole until they are analyzed.
 func (s *Store) setting(timeout time.Duration, local bool) string {
 	millis := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 	var parts []string
-	for name, value := range map[string]string{
-		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability),
+	settings := map[string]string{
+		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability), "jit": "off",
 		"statement_timeout": millis(timeout), "lock_timeout": millis(lockTimeout), "idle_in_transaction_session_timeout": millis(idleTimeout),
-	} {
+	}
+	if timeout == statementTimeout {
+		settings["enable_seqscan"], settings["plan_cache_mode"] = "off", "force_generic_plan"
+	}
+	for name, value := range settings {
 		parts = append(parts, fmt.Sprintf("set_config('%s', '%s', %t)", name, strings.ReplaceAll(value, "'", "''"), local))
 	}
 	return "SELECT " + strings.Join(parts, ", ")
@@ -155,7 +161,7 @@ func (s *Store) look(ctx context.Context) error {
 		return wrap(err)
 	}
 	if !s.listens {
-		s.opts.Logger.Info("postgres: a pooler carries no notifications: nodes look for changes every second", "addr", s.config.Host)
+		s.opts.Logger.Info("postgres: a pooler carries no notifications: nodes look for changes every second", "addr", s.config.ConnConfig.Host)
 		s.local = s.setting(statementTimeout, true)
 	}
 	return s.migrate(ctx, conn)
