@@ -172,7 +172,7 @@ func (a *applying) endDeliveries(endpointID string) error {
 	// An event has at most one delivery to an endpoint.
 	err := a.t.Exec(`INSERT INTO settled (event, settled_at) SELECT ended.event, ?1 FROM deliveries ended
 		WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
-			WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(a.now), endpointID)
+			WHERE `+ofEvent("d.n", "ended.event")+` AND `+isOpen+` AND d.endpoint_id <> ?2)`, nanos(a.now), endpointID)
 	if err != nil {
 		return err
 	}
