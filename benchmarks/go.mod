@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/hibiken/asynq v0.26.0
+	github.com/jackc/pgx/v5 v5.13.0
 	github.com/mmcdole/gofeed v1.4.2
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/streamwatch/streamwatch v0.0.0
@@ -35,7 +36,13 @@ require (
 	modernc.org/sqlite v1.62.0 // indirect
 )
 
-require github.com/cenkalti/backoff/v4 v4.3.0 // indirect
+require (
+	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+)
 
 replace github.com/streamwatch/streamwatch => ../
 

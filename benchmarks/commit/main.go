@@ -17,6 +17,10 @@
 // for each group, prepared, with pages of SQLite's own size and synced as ours is,
 // into a table with a unique id, as a program must that stores each post once. Redis is compared with XADD of
 // the same bytes, pipelined. A server is started for each way to sync its log.
+// PostgreSQL is compared with its driver and one connection: a prepared INSERT of
+// arrays with ON CONFLICT, and COPY, one of them for each group, into a table with the
+// columns of our events and their unique id. A server with PostgreSQL's own settings is
+// started, which syncs each commit.
 package main
 
 import (
@@ -62,6 +66,14 @@ func commits(o report.Options, dir string) (rows []report.Row, err error) {
 	}
 	defer stop()
 	backends := slices.Concat([]backend{memoryBackend(), sqliteBackend(dir)}, servers)
+	server, err := postgresServer(dir)
+	if err != nil {
+		return nil, err
+	}
+	if server != nil {
+		defer server.Close()
+		backends = append(backends, postgresBackend(server.URL()))
+	}
 	for _, b := range backends {
 		for _, group := range groups {
 			found, err := race(o, b, group)
