@@ -53,6 +53,21 @@ func TestRaceFindsALoss(t *testing.T) {
 	}
 }
 
+// A store that was filled by SQL is one to the calls that are measured: they fail
+// when a page or a cursor is missing.
+func TestGrowth(t *testing.T) {
+	pgtest.Need(t)
+	rows, err := growth(report.Options{For: time.Millisecond, Rounds: 2}, "", []int{5000, 6000}, 50*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if !(r.Value > 0) {
+			t.Errorf("%+v: want more than 0", r)
+		}
+	}
+}
+
 // forgetful stores nothing.
 type forgetful struct{}
 
