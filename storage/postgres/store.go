@@ -33,11 +33,12 @@ type Store struct {
 	reads  *pgxpool.Pool
 	// searches has connections for slow queries: otherwise short reads would wait for them.
 	searches *pgxpool.Pool
-	config   *pgx.ConnConfig // of a connection outside the pools
-	listens  bool            // whether connections hear notifications
-	local    string          // statement that sets up a transaction; "" where connections are set up
+	config   *pgxpool.Config
+	listens  bool   // whether connections hear notifications
+	local    string // statement that sets up a transaction; "" where connections are set up
 	sender   *sender
 	removal  retention
+	numbers  numbers
 
 	cut      context.Context
 	cutNow   context.CancelFunc // ends the calls in progress
@@ -175,9 +176,15 @@ func (s *Store) again(ctx context.Context, attempt func() (undone bool, err erro
 	pause, cuts := shortestPause, 0
 	for n := 1; ; n++ {
 		undone, err := attempt()
+		var missing noOwners
 		switch {
 		case err == nil || ctx.Err() != nil || n == attempts:
 			return err
+		case errors.As(err, &missing):
+			if err := s.makeOwners(ctx, missing); err != nil {
+				return err
+			}
+			continue
 		case hasCode(err, serialization, deadlock, uniqueViolation):
 		case undone && isCut(err) && cuts < 2:
 			cuts++ // the other connections of the pool may be broken, too
@@ -283,8 +290,13 @@ func (s *Store) now() (own time.Time, ok bool) {
 
 // dial opens a connection outside of the pools.
 func (s *Store) dial(ctx context.Context) (*pgx.Conn, error) {
-	config := s.config.Copy()
+	config := s.config.ConnConfig.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	if s.config.BeforeConnect != nil {
+		if err := s.config.BeforeConnect(ctx, config); err != nil {
+			return nil, err
+		}
+	}
 	return pgx.ConnectConfig(ctx, config)
 }
 

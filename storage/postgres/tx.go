@@ -214,7 +214,6 @@ const (
 	serialization   = "40001"
 	deadlock        = "40P01"
 	readOnly        = "25006"
-	undefinedTable  = "42P01"
 	adminShutdown   = "57P01"
 	crashShutdown   = "57P02"
 )

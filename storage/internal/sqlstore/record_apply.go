@@ -37,7 +37,7 @@ type applying struct {
 }
 
 func (a *applying) all(c *record.Change) (feed uint64, err error) {
-	if err := a.lockOwners(a.t, changedOwners(c)...); err != nil {
+	if err := a.LockOwners(a.t, changedOwners(c)...); err != nil {
 		return 0, err
 	}
 	for _, step := range []func(*record.Change) error{a.refuseGone, a.delete, a.put, a.limit, a.note, a.gone} {
