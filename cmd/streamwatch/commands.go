@@ -32,6 +32,7 @@ var commands = []command{
 	{"revoke", "revoke a key", runAdmin("revoke")},
 	{"credits", "give an owner credits", runAdmin("credits")},
 	{"backup", "copy the SQLite file, also while the service runs", runBackup},
+	{"copy", "copy a store to a new one of any kind, while the service is stopped", runCopy},
 	{"reseal", "encrypt the secrets of webhooks with another key", runReseal},
 	{"erase", "forget an owner, while the service is stopped", runErase},
 	{"watch", "print the posts of accounts as they are found", runWatch},

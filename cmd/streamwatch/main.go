@@ -15,10 +15,10 @@
 // program prints a key with credits, to try every endpoint with curl.
 //
 //	streamwatch serve -platform https://mastodon.social -db streams.db
-//	streamwatch serve -platform bluesky -db redis://127.0.0.1:6379
+//	streamwatch serve -platform bluesky -db postgres://127.0.0.1/streams
 //	streamwatch serve -config streamwatch.yaml
 //
-// watch real accounts. Servers on one Redis share the work. Settings without a flag are in the
+// watch real accounts. Servers on one PostgreSQL or Redis share the work. Settings without a flag are in the
 // configuration file. It is YAML, and ${NAME} in it is an environment variable:
 //
 //	seal-key: ${SEAL_KEY}
@@ -36,6 +36,7 @@
 //	streamwatch erase -config streamwatch.yaml -owner acme
 //	streamwatch reseal -config streamwatch.yaml
 //	streamwatch backup -db streams.db -to streams-monday.db
+//	streamwatch copy -from streams.db -to postgres://127.0.0.1/streams
 //
 // The flags of serve can also be environment variables, such as STREAMWATCH_ADDR for -addr. The
 // command line has precedence over the environment, and the environment over the file. The manual

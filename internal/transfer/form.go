@@ -23,7 +23,7 @@ const (
 	Gone                       // *Refused
 	Values                     // *Value
 	Cursors                    // *detect.Cursor
-	Events                     // *Event, of an owner in the order of their numbers
+	Events                     // *Event, about in the order of their commits
 	Settled                    // *Final, the first to be removed first
 	Replays                    // *deliver.Replay
 	Owners                     // *Owner

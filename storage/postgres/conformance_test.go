@@ -46,6 +46,7 @@ func kit(url func() string) storetest.Kit {
 			last++
 			schema := fmt.Sprint("case ", last)
 			mu.Unlock()
+			t.Cleanup(func() { execute(t, url(), "DROP SCHEMA "+pgx.Identifier{schema}.Sanitize()+" CASCADE") })
 			return open(t, schema)
 		},
 		Reopen: func(t testing.TB, s storage.Store) storage.Store {
@@ -69,6 +70,8 @@ func dump(t testing.TB, url, schema string) string {
 	conn, err := pgx.Connect(t.Context(), url)
 	must(t, err)
 	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), "SET bytea_output = 'escape'")
+	must(t, err)
 	found, err := conn.Query(t.Context(), "SELECT table_name::text FROM information_schema.tables WHERE table_schema = $1 AND table_type = 'BASE TABLE'", schema)
 	must(t, err)
 	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
@@ -84,6 +87,15 @@ func dump(t testing.TB, url, schema string) string {
 	return all.String()
 }
 
+func execute(t testing.TB, url, sql string) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	must(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(context.Background(), sql)
+	must(t, err)
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -91,7 +103,37 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// A server that is killed each third time that a store is opened again loses nothing. Its machine
+// lives on, so it need not sync.
 func TestConformance(t *testing.T) {
-	url := pgtest.Single(t, "fsync off").NewDatabase(t)
-	storetest.TestStore(t, kit(func() string { return url }))
+	server := pgtest.Single(t, "fsync off", "max_wal_size 64MB", "min_wal_size 32MB")
+	url := server.NewDatabase(t)
+	kit := kit(func() string { return url })
+	reopen, reopened := kit.Reopen, 0
+	kit.Reopen = func(t testing.TB, s storage.Store) storage.Store {
+		if reopened++; reopened%3 == 0 {
+			server.Restart()
+		}
+		return reopen(t, s)
+	}
+	storetest.TestStore(t, kit)
+}
+
+// Behind PgBouncer in transaction mode there are neither prepared statements, nor settings of
+// sessions, nor notifications.
+func TestPoolerConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the whole suite a second time")
+	}
+	server := pgtest.Single(t, "fsync off")
+	url := pgtest.Bouncer(t, server).Of(server.NewDatabase(t))
+	kit := kit(func() string { return url })
+	kit.Features.Signals = false
+	kit.Seeds = 1
+	storetest.TestStore(t, kit)
+}
+
+func BenchmarkStore(b *testing.B) {
+	url := pgtest.Single(b).NewDatabase(b)
+	storetest.BenchStore(b, kit(func() string { return url }))
 }

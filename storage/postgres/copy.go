@@ -27,7 +27,7 @@ func OpenForCopy(ctx context.Context, url string, opts Options, use transfer.Use
 		return nil, err
 	}
 	c := &sqlstore.Copy{Store: s.roles, Dialect: copyDialect, Unfinished: s.unfinished, End: s.Close,
-		Place: fmt.Sprintf("postgres://%s:%d/%s, schema %s", s.config.Host, s.config.Port, s.config.Database, s.opts.Schema)}
+		Place: fmt.Sprintf("postgres://%s:%d/%s, schema %s", s.config.ConnConfig.Host, s.config.ConnConfig.Port, s.config.ConnConfig.Database, s.opts.Schema)}
 	if err := transfer.CheckStopped(ctx, members{s}); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: %s: %w", c.Place, err), s.Close(ctx))
 	}

@@ -1,6 +1,11 @@
 package postgres
 
 import (
+	"errors"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
@@ -11,13 +16,10 @@ import (
 // Who changes whether an event has an open delivery locks its first delivery, n << 16. Otherwise two
 // transactions that each end one of its last two deliveries would not see each other.
 var dialect = sqlstore.Dialect{
-	MakeOwners: `INSERT INTO owners (owner) SELECT value FROM {texts ?1} asked
-		WHERE NOT EXISTS (SELECT FROM owners o WHERE o.owner = asked.value) ORDER BY value ON CONFLICT (owner) DO NOTHING`,
-	LockOwners: `SELECT FROM owners WHERE owner IN {texts ?1} ORDER BY owner FOR UPDATE`,
-	LockDeliveries: `SELECT FROM deliveries WHERE n IN (SELECT n FROM deliveries WHERE id IN {texts ?1}
-		UNION SELECT event << 16 FROM deliveries WHERE id IN {texts ?1}) ORDER BY n FOR UPDATE`,
-	LockEndpoint: `SELECT FROM deliveries WHERE n IN (SELECT n FROM deliveries WHERE endpoint_id = ?1 AND due_at IS NOT NULL
-		UNION SELECT event << 16 FROM deliveries WHERE endpoint_id = ?1 AND due_at IS NOT NULL) ORDER BY n FOR UPDATE`,
+	LockDeliveries: `WITH asked AS MATERIALIZED (SELECT n FROM deliveries WHERE id IN {texts ?})
+		SELECT FROM deliveries WHERE n IN (SELECT n FROM asked UNION SELECT n >> 16 << 16 FROM asked) ORDER BY n FOR UPDATE`,
+	LockEndpoint: `WITH asked AS MATERIALIZED (SELECT n FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL)
+		SELECT FROM deliveries WHERE n IN (SELECT n FROM asked UNION SELECT n >> 16 << 16 FROM asked) ORDER BY n FOR UPDATE`,
 	LockReplayed: `WITH asked AS (SELECT n FROM events WHERE owner = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT 256),
 		past AS (SELECT FROM settled WHERE event IN (SELECT n FROM asked) ORDER BY event FOR UPDATE),
 		first AS (SELECT FROM deliveries WHERE n IN (SELECT n << 16 FROM asked) ORDER BY n FOR UPDATE)
@@ -25,10 +27,9 @@ var dialect = sqlstore.Dialect{
 	SkipLocked: ` FOR UPDATE SKIP LOCKED`,
 	FirstDue: `SELECT d.n FROM deliveries d WHERE d.due_at <= coalesce(
 		(SELECT due_at FROM deliveries WHERE due_at <= ?1 ORDER BY due_at LIMIT 1 OFFSET %d), ?1) AND `,
-	Newest:       `0`,
-	EventNumbers: `SELECT nextval('event_numbers') FROM generate_series(1, ?)`,
-	Feed:         `UPDATE feed_end SET last = last + ? RETURNING last`,
-	Epoch:        `(SELECT epoch FROM fleet)`,
+	Newest: `0`,
+	Feed:   `UPDATE feed_end SET last = last + ? RETURNING last`,
+	Epoch:  `(SELECT epoch FROM fleet)`,
 	// An event goes a minute after it is no longer shown: no call that found it just before is then
 	// under way.
 	Removable: `SELECT event FROM settled WHERE settled_at <= ?3 - 60000000000 AND ?2::int IS NOT NULL
@@ -41,6 +42,64 @@ var dialect = sqlstore.Dialect{
 	RetainedOfAll: func(event, expired string) string {
 		return `NOT EXISTS (SELECT FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
 	},
+}
+
+// errNoOwner means that an owner has no row that could be locked. Write then begins again, and makes
+// one.
+var errNoOwner = errors.New("postgres: an owner has no row")
+
+// LockOwners implements sqlstore.Backend.
+func (b backend) LockOwners(t sqlstore.Tx, owners ...string) error {
+	if len(owners) == 0 {
+		return nil
+	}
+	own, list := t.(*tx), arguments([]any{sqlstore.Texts(owners)})
+	if own.makesOwners {
+		own.queue("INSERT INTO owners (owner) SELECT unnest($1::text[]) ORDER BY 1 ON CONFLICT (owner) DO NOTHING", list, done)
+	}
+	own.queue("SELECT FROM owners WHERE owner = ANY($1) ORDER BY owner FOR UPDATE", list, func(r pgx.BatchResults) error {
+		tag, err := r.Exec()
+		if err == nil && int(tag.RowsAffected()) < len(owners) {
+			err = errNoOwner
+		}
+		return wrap(err)
+	})
+	return nil
+}
+
+// numberBlock is the increment of the sequence event_numbers.
+const numberBlock = 4096
+
+// numbers are events.n that this store has taken from the sequence.
+type numbers struct {
+	mu        sync.Mutex
+	next, end int64
+}
+
+// NumberEvents implements sqlstore.Backend. Numbers that are not used in the end are lost.
+func (b backend) NumberEvents(t sqlstore.Tx, count int) ([]int64, error) {
+	list, own := make([]int64, 0, count), &b.numbers
+	for {
+		own.mu.Lock()
+		for ; len(list) < count && own.next < own.end; own.next++ {
+			list = append(list, own.next)
+		}
+		own.mu.Unlock()
+		if len(list) == count {
+			return list, nil
+		}
+		var first int64
+		found, err := t.Query("SELECT nextval('event_numbers')")
+		if err == nil {
+			err = sqlstore.EachRow(found, func(rows sqlstore.Rows) error { return rows.Scan(&first) })
+		}
+		if err != nil {
+			return nil, err
+		}
+		own.mu.Lock()
+		own.next, own.end = first, first+numberBlock
+		own.mu.Unlock()
+	}
 }
 
 // totals returns the query for the totals of sources.

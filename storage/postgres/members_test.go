@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
@@ -320,9 +319,9 @@ func TestChangesOfFencesGetTheirTurn(t *testing.T) {
 		}
 		ready.Wait()
 		row.change(row.of)
-		last := value[int](t, one, "SELECT last FROM owners")
+		last := value[int](t, one, "SELECT erased_seq FROM totals")
 		wg.Wait()
-		want(t, "the number of commits some time after "+row.name, value[int](t, one, "SELECT last FROM owners"), last)
+		want(t, "the number of commits some time after "+row.name, value[int](t, one, "SELECT erased_seq FROM totals"), last)
 	}
 }
 

@@ -55,7 +55,7 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, opts Options) (*Store, er
 }
 
 func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, err error) {
-	s := &Store{config: config.ConnConfig}
+	s := &Store{config: config}
 	if opts.Now == nil {
 		s.clock = serverclock.New()
 		opts.Now = s.clock.Now
@@ -63,8 +63,8 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 	if s.opts, err = opts.withDefaults(); err != nil {
 		return nil, err
 	}
-	if s.config.ValidateConnect == nil {
-		s.config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	if config.ConnConfig.ValidateConnect == nil {
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	s.cut, s.cutNow = context.WithCancel(context.Background())
 	s.closing, s.closeNow = context.WithCancel(context.Background())
@@ -87,7 +87,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 	} {
 		own := config.Copy()
 		own.MaxConns, own.MinConns, own.MinIdleConns = int32(pool.size), 0, 0
-		s.setUp(own.ConnConfig, pool.timeout)
+		s.setUp(own, pool.timeout)
 		if *pool.to, err = pgxpool.NewWithConfig(ctx, own); err != nil {
 			return nil, wrap(err)
 		}
@@ -106,24 +106,41 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 	return s, nil
 }
 
-// settings are those of a session, or of a transaction behind a pooler.
-func (s *Store) settings(timeout time.Duration) map[string]string {
+// setting returns a statement that sets up a session, or a transaction. Short statements go by
+// indexes, and are planned once: a plan that was made while tables were small would otherwise read
+// them whole until they are analyzed.
+func (s *Store) setting(timeout time.Duration, local bool) string {
 	millis := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
-	return map[string]string{
-		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability),
+	var parts []string
+	settings := map[string]string{
+		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability), "jit": "off",
 		"statement_timeout": millis(timeout), "lock_timeout": millis(lockTimeout), "idle_in_transaction_session_timeout": millis(idleTimeout),
 	}
+	if timeout == statementTimeout {
+		settings["enable_seqscan"], settings["plan_cache_mode"] = "off", "force_generic_plan"
+	}
+	for name, value := range settings {
+		parts = append(parts, fmt.Sprintf("set_config('%s', '%s', %t)", name, strings.ReplaceAll(value, "'", "''"), local))
+	}
+	return "SELECT " + strings.Join(parts, ", ")
 }
 
 // setUp prepares a configuration of connections. Through a pooler, which shares connections between
 // transactions, there are no prepared statements and no settings of the session.
-func (s *Store) setUp(c *pgx.ConnConfig, timeout time.Duration) {
+func (s *Store) setUp(c *pgxpool.Config, timeout time.Duration) {
 	if s.local != "" {
-		c.DefaultQueryExecMode = pgx.QueryExecModeExec
+		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 		return
 	}
-	for name, value := range s.settings(timeout) {
-		c.RuntimeParams[name] = value
+	set, first := s.setting(timeout, false), c.AfterConnect
+	c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { // as parameters of the connection a pooler would refuse them
+		if first != nil {
+			if err := first(ctx, conn); err != nil {
+				return err
+			}
+		}
+		_, err := conn.Exec(ctx, set)
+		return err
 	}
 }
 
@@ -145,12 +162,8 @@ func (s *Store) look(ctx context.Context) error {
 		return wrap(err)
 	}
 	if !s.listens {
-		s.opts.Logger.Info("postgres: a pooler carries no notifications: nodes look for changes every second", "addr", s.config.Host)
-		var parts []string
-		for name, value := range s.settings(statementTimeout) {
-			parts = append(parts, fmt.Sprintf("set_config('%s', '%s', true)", name, strings.ReplaceAll(value, "'", "''")))
-		}
-		s.local = "SELECT " + strings.Join(parts, ", ")
+		s.opts.Logger.Info("postgres: a pooler carries no notifications: nodes look for changes every second", "addr", s.config.ConnConfig.Host)
+		s.local = s.setting(statementTimeout, true)
 	}
 	return s.migrate(ctx, conn)
 }
@@ -158,68 +171,65 @@ func (s *Store) look(ctx context.Context) error {
 // migrate makes the schema and its tables if there are none. Several processes may do so at a time.
 func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 	name := pgx.Identifier{s.opts.Schema}.Sanitize()
-	version, err := versionOf(ctx, conn, name)
+	there, err := exists(ctx, conn, "to_regclass", name+".schema_version")
 	switch {
-	case hasCode(err, undefinedTable) && s.opts.use == transfer.Source:
-		return fmt.Errorf("postgres: %w: schema %s", transfer.ErrMissing, name)
-	case err == nil && version == -schemaVersion && s.opts.use == transfer.Target:
-		s.unfinished = true
-		return nil
-	case !hasCode(err, undefinedTable):
-		return refuseVersion(version, err)
+	case err != nil || there:
+	case s.opts.use == transfer.Source:
+		return fmt.Errorf("postgres: %w: schema %q", transfer.ErrMissing, s.opts.Schema)
+	default:
+		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.makeTables(ctx, tx, name) })
 	}
-	var other bool
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		// Not a row, because there is none yet.
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('streamwatch schema ' || $1::text, 0))`, s.opts.Schema); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, name+".schema_version").Scan(&other); err != nil || other {
-			return err
-		}
-		var tables int
-		err := tx.QueryRow(ctx, `SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace($1)`, name).Scan(&tables)
-		if err != nil {
-			return err
-		}
-		if tables > 0 {
-			return fmt.Errorf("%w: %q", ErrForeign, s.opts.Schema)
-		}
-		var exists bool
-		if err := tx.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, name).Scan(&exists); err != nil {
-			return err
-		}
-		if !exists { // who may not make schemas may have one made for it
-			if _, err := tx.Exec(ctx, "CREATE SCHEMA "+name); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.Conn().PgConn().Exec(ctx, "SET LOCAL search_path = "+name+";\n"+schema).ReadAll(); err != nil {
-			return err
-		}
-		crashpoint.Hit("postgres.schema.script")
-		return nil
-	})
-	if err != nil {
-		return wrap(err)
+	var version int
+	if err == nil {
+		err = conn.QueryRow(ctx, "SELECT version FROM "+name+".schema_version").Scan(&version)
 	}
-	crashpoint.Hit("postgres.schema.committed")
-	s.opts.Logger.Info("postgres: made the tables", "schema", s.opts.Schema)
-	version, err = versionOf(ctx, conn, name)
-	return refuseVersion(version, err)
-}
-
-func versionOf(ctx context.Context, conn *pgx.Conn, schema string) (version int, err error) {
-	err = conn.QueryRow(ctx, "SELECT version FROM "+schema+".schema_version").Scan(&version)
-	return version, err
-}
-
-func refuseVersion(version int, err error) error {
+	s.unfinished = err == nil && version == -schemaVersion
 	switch {
-	case err == nil && version == -schemaVersion:
+	case s.unfinished && s.opts.use == transfer.Target:
+	case s.unfinished:
 		err = errUnfinished
 	case err == nil && version != schemaVersion:
-		err = fmt.Errorf("%w: version %d, want %d", ErrVersion, version, schemaVersion)
+		err = fmt.Errorf("%w: version %d of schema %q, want %d", ErrVersion, version, s.opts.Schema, schemaVersion)
 	}
 	return wrap(err)
+}
+
+// exists reports whether a function that looks for a name finds it.
+func exists(ctx context.Context, q interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}, function, name string) (is bool, err error) {
+	err = q.QueryRow(ctx, "SELECT "+function+"($1) IS NOT NULL", name).Scan(&is)
+	return is, err
+}
+
+func (s *Store) makeTables(ctx context.Context, tx pgx.Tx, name string) error {
+	// Not a lock of a row, because there is none yet.
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('streamwatch schema ' || $1::text, 0))`, s.opts.Schema); err != nil {
+		return err
+	}
+	if made, err := exists(ctx, tx, "to_regclass", name+".schema_version"); made || err != nil {
+		return err
+	}
+	there, err := exists(ctx, tx, "to_regnamespace", name)
+	if err != nil {
+		return err
+	}
+	if !there { // a role that may not make schemas may have been given one
+		if _, err := tx.Exec(ctx, "CREATE SCHEMA "+name); err != nil {
+			return err
+		}
+	}
+	var tables int
+	if err := tx.QueryRow(ctx, `SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace($1)`, name).Scan(&tables); err != nil {
+		return err
+	}
+	if tables > 0 {
+		return fmt.Errorf("%w: %q", ErrForeign, s.opts.Schema)
+	}
+	if _, err := tx.Conn().PgConn().Exec(ctx, "SET LOCAL search_path = "+name+";\n"+schema).ReadAll(); err != nil {
+		return err
+	}
+	crashpoint.Hit("postgres.schema.script")
+	s.opts.Logger.Info("postgres: makes the tables", "schema", s.opts.Schema)
+	return nil
 }

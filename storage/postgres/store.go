@@ -33,11 +33,12 @@ type Store struct {
 	reads  *pgxpool.Pool
 	// searches has connections for slow queries: otherwise short reads would wait for them.
 	searches *pgxpool.Pool
-	config   *pgx.ConnConfig // of a connection outside the pools
-	listens  bool            // whether connections hear notifications
-	local    string          // statement that sets up a transaction; "" where connections are set up
+	config   *pgxpool.Config
+	listens  bool   // whether connections hear notifications
+	local    string // statement that sets up a transaction; "" where connections are set up
 	sender   *sender
 	removal  retention
+	numbers  numbers
 
 	cut      context.Context
 	cutNow   context.CancelFunc // ends the calls in progress
@@ -148,14 +149,17 @@ const (
 // Write implements sqlstore.Backend. What conflicted with another transaction, and what could not be
 // sent, is tried again.
 func (b backend) Write(ctx context.Context, do func(sqlstore.Tx) error) error {
-	added := 0
+	added, makesOwners := 0, false
 	write := func(ctx context.Context) error {
 		return b.again(ctx, func() (bool, error) {
-			t, err := b.once(ctx, b.writes, beginWrite, func(t *tx) error { return do(t) })
+			t, err := b.once(ctx, b.writes, beginWrite, func(t *tx) error {
+				t.makesOwners = makesOwners
+				return do(t)
+			})
 			if t == nil {
 				return false, err
 			}
-			added = t.added
+			added, makesOwners = t.added, makesOwners || errors.Is(err, errNoOwner)
 			return !t.ending, err
 		})
 	}
@@ -180,6 +184,8 @@ func (s *Store) again(ctx context.Context, attempt func() (undone bool, err erro
 		switch {
 		case err == nil || ctx.Err() != nil || n == attempts:
 			return err
+		case errors.Is(err, errNoOwner):
+			continue
 		case hasCode(err, serialization, deadlock, uniqueViolation):
 		case undone && isCut(err) && cuts < 2:
 			cuts++ // the other connections of the pool may be broken, too
@@ -285,8 +291,13 @@ func (s *Store) now() (own time.Time, ok bool) {
 
 // dial opens a connection outside of the pools.
 func (s *Store) dial(ctx context.Context) (*pgx.Conn, error) {
-	config := s.config.Copy()
+	config := s.config.ConnConfig.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	if s.config.BeforeConnect != nil {
+		if err := s.config.BeforeConnect(ctx, config); err != nil {
+			return nil, err
+		}
+	}
 	return pgx.ConnectConfig(ctx, config)
 }
 

@@ -14,12 +14,11 @@ import (
 
 // writes collects the writes of a page, as arguments of lua/copy_write.lua.
 type writes struct {
-	n       uint64            // last number given
-	lanes   map[string]string // due and number of the first delivery added to a lane
-	at      map[[2]string]int
-	list    [][]any         // command, key and arguments of each
-	started map[string]bool // owners with an event
-	bytes   int             // of values with a ttl
+	n     uint64            // last number given
+	lanes map[string]string // due and number of the first delivery added to a lane
+	at    map[[2]string]int
+	list  [][]any // command, key and arguments of each
+	bytes int     // of values with a ttl
 }
 
 // add adds arguments of a command on a key.
@@ -41,7 +40,7 @@ func (w *writes) number() string {
 
 // Write implements transfer.Store.
 func (c *copying) Write(ctx context.Context, part transfer.Part, rows []any, next transfer.Place) error {
-	w := &writes{n: c.n, lanes: map[string]string{}, at: map[[2]string]int{}, started: map[string]bool{}}
+	w := &writes{n: c.n, lanes: map[string]string{}, at: map[[2]string]int{}}
 	script, args := "copy_write", []any(nil)
 	if part == transfer.Records {
 		script = "copy_records"
@@ -116,7 +115,7 @@ func (w *writes) row(part transfer.Part, row any) error {
 		}
 		if row.Last > 0 {
 			w.add("HSET", "journal", "s"+owner, row.Last)
-			w.add("HSETNX", "firsts", owner, row.Last+1) // an owner with events has the first one's
+			w.add("LOWER", "firsts", owner, row.Last+1) // if the owner has no events
 		}
 	case *transfer.Entry:
 		owner, number := escaped(row.Owner), w.number()
@@ -171,10 +170,7 @@ func (w *writes) value(v *transfer.Value) {
 func (w *writes) event(e *transfer.Event) {
 	owner := escaped(e.Source.Owner)
 	w.add("HSET", "events", e.ID, []byte(appendEvent(nil, &e.Event, e.CommittedAt)))
-	if !w.started[owner] { // events come in the order of their numbers
-		w.started[owner] = true
-		w.add("HSETNX", "firsts", owner, e.Seq)
-	}
+	w.add("LOWER", "firsts", owner, e.Seq)
 	open := 0
 	var ids []byte
 	for i := range e.Deliveries {

@@ -83,6 +83,12 @@ func (b backend) Duplicate(err error) bool { return hasCode(err, result.SQLITE_C
 // Fence implements sqlstore.Backend. A file has only one engine.
 func (b backend) Fence(sqlstore.Tx, []*detect.Batch) error { return nil }
 
+// LockOwners implements sqlstore.Backend. There is one writer.
+func (b backend) LockOwners(sqlstore.Tx, ...string) error { return nil }
+
+// NumberEvents implements sqlstore.Backend.
+func (b backend) NumberEvents(sqlstore.Tx, int) ([]int64, error) { return nil, nil }
+
 // readable returns SQL that formats a stored time as RFC 3339 in UTC with milliseconds. The SQL
 // gives NULL for NULL and for times before 1970.
 func readable(column string) string {

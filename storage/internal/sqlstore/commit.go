@@ -24,9 +24,10 @@ type commit struct {
 	known   map[string]bool             // ids of events recorded by earlier calls or by this one
 	bound   map[deliver.Source][]string // ids of active endpoints, by owner, kind and id of the source
 	gone    refused                     // owners whose events and charges are dropped
+	dropped []string                    // those that had some
 	lastSeq map[string]uint64           // by owner
 	newest  int64                       // highest events.n
-	numbers []int64                     // new ones, if Dialect.EventNumbers gives them
+	numbers []int64                     // new ones, if Backend.NumberEvents gives them
 	out     []outcome
 
 	events, deliveries, settled []any // rows to write
@@ -56,7 +57,7 @@ func (c *commit) all(batches []*detect.Batch) error {
 	for _, b := range batches {
 		charges = append(charges, b.Charges...)
 	}
-	if err := c.lockOwners(c.t, ownersOf(batches)...); err != nil {
+	if err := c.LockOwners(c.t, ownersOf(batches)...); err != nil {
 		return err
 	}
 	if err := c.gone.ask(c.t, c.now); err != nil {
@@ -68,6 +69,18 @@ func (c *commit) all(batches []*detect.Batch) error {
 		}
 	}
 	if err := c.ledger.load(charges...); err != nil { // which flushes
+		return err
+	}
+	fresh := 0
+	for _, b := range batches {
+		for i := range b.Events {
+			if !c.known[b.Events[i].ID] {
+				fresh++
+			}
+		}
+	}
+	var err error
+	if c.numbers, err = c.NumberEvents(c.t, fresh); err != nil {
 		return err
 	}
 	for _, b := range batches {
@@ -98,17 +111,6 @@ func (c *commit) askKnown(batches []*detect.Batch) error {
 	for _, b := range batches {
 		for i := range b.Events {
 			ids = append(ids, b.Events[i].ID)
-		}
-	}
-	if c.EventNumbers != "" && len(ids) > 0 {
-		err := c.t.Ask(c.EventNumbers, []any{int64(len(ids))}, func(rows Rows) error {
-			var n int64
-			err := rows.Scan(&n)
-			c.numbers = append(c.numbers, n)
-			return err
-		})
-		if err != nil {
-			return err
 		}
 	}
 	return c.t.AskRows(`WITH asked (id) AS ({rows text}) SELECT id FROM asked
@@ -175,7 +177,7 @@ func (c *commit) askNumbers([]*detect.Batch) error {
 
 // number returns the number of a new event.
 func (c *commit) number() (n int64) {
-	if c.EventNumbers == "" {
+	if c.numbers == nil {
 		c.newest++
 		return c.newest
 	}
@@ -194,7 +196,11 @@ func (c *commit) batch(b *detect.Batch) error {
 	}
 	for i := range b.Events {
 		crashpoint.Hit("sqlstore.commit.batch")
-		if c.known[b.Events[i].ID] || c.gone.has(b.Events[i].Source.Owner) {
+		if c.gone.has(b.Events[i].Source.Owner) {
+			c.dropped = append(c.dropped, b.Events[i].Source.Owner)
+			continue
+		}
+		if c.known[b.Events[i].ID] {
 			continue
 		}
 		c.known[b.Events[i].ID] = true // the id may occur twice in this call
@@ -207,6 +213,7 @@ func (c *commit) batch(b *detect.Batch) error {
 	}
 	for _, e := range b.Charges {
 		if c.gone.has(e.Owner) {
+			c.dropped = append(c.dropped, e.Owner)
 			continue
 		}
 		switch err := c.ledger.post(e); {
@@ -287,5 +294,8 @@ func (c *commit) write() error {
 		crashpoint.Hit("sqlstore.commit.table")
 	}
 	c.t.Added(len(c.events) / eventWidth)
-	return c.ledger.save()
+	if err := c.ledger.save(); err != nil || len(c.dropped) == 0 {
+		return err
+	}
+	return dropEmpty(c.t, c.dropped...)
 }

@@ -46,7 +46,7 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (sto
 
 // EraseSome removes up to eraseStep rows of each kind. more means that there may be others.
 func (s *Store) EraseSome(t Tx, owner string) (e storage.Erased, more bool, err error) {
-	if err := s.lockOwners(t, owner); err != nil {
+	if err := s.LockOwners(t, owner); err != nil {
 		return e, false, err
 	}
 	var totals int

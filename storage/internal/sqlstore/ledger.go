@@ -218,7 +218,7 @@ func (l ledger) change(ctx context.Context, owners Texts, entries []billing.Entr
 }
 
 func (l *ledgerTx) run(owners Texts, entries []billing.Entry, do func() error) error {
-	if err := l.lockOwners(l.t, owners...); err != nil {
+	if err := l.LockOwners(l.t, owners...); err != nil {
 		return err
 	}
 	if err := l.load(entries...); err != nil {

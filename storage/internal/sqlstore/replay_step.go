@@ -31,7 +31,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 		return r, nil, rs.Refuse
 	}
 	err = rs.Write(ctx, func(t Tx) error {
-		if err := rs.lockOwners(t, q.Owner); err != nil {
+		if err := rs.LockOwners(t, q.Owner); err != nil {
 			return err
 		}
 		r, err = replayAt(t, &q)

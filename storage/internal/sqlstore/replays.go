@@ -12,7 +12,7 @@ type replays struct{ *Store }
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 	return rs.Write(ctx, func(t Tx) error {
-		if err := rs.lockOwners(t, r.Owner); err != nil {
+		if err := rs.LockOwners(t, r.Owner); err != nil {
 			return err
 		}
 		if _, err := endpointStatus(t, r.Owner, r.EndpointID); err != nil {

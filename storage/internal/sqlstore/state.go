@@ -43,7 +43,7 @@ func (s *Store) swap(t Tx, n record.Name, version uint64, value []byte, ttl time
 	now := s.Now()
 	var expires any
 	if ttl != 0 {
-		if err := s.lockOwners(t, n.Owner); err != nil {
+		if err := s.LockOwners(t, n.Owner); err != nil {
 			return 0, err
 		}
 		gone, err := refusedOwners(t, now)

@@ -35,26 +35,27 @@ type Backend interface {
 	Search(ctx context.Context, do func(Querier) error) error
 	// Duplicate reports whether err is that a row has the same unique key as another.
 	Duplicate(err error) bool
+	// LockOwners excludes other transactions that change what the owners have.
+	LockOwners(t Tx, owners ...string) error
+	// NumberEvents returns new events.n, or none: then they are Dialect.Newest + 1 and so on.
+	NumberEvents(t Tx, count int) ([]int64, error)
 	// Fence refuses a commit as Batch.Fence says.
 	Fence(t Tx, batches []*detect.Batch) error
 }
 
 // Dialect has what differs in the backends' SQL. A statement that is "" is not made.
 type Dialect struct {
-	// MakeOwners makes the rows that LockOwners locks, if they are missing.
-	MakeOwners string
-	// Statements that lock rows until the transaction ends: the owners in a Texts, the deliveries
-	// with the ids in a Texts, the open deliveries of an endpoint, and the next events of an owner
-	// above a number up to another. Whoever has locked one delivery of an event may also change what
-	// says that the event has no open one.
-	LockOwners, LockDeliveries, LockEndpoint, LockReplayed string
+	// Statements that lock rows until the transaction ends: the deliveries with the ids in a Texts,
+	// the open deliveries of an endpoint, and the next events of an owner above a number up to
+	// another. Whoever has locked one delivery of an event may also change what says that the event
+	// has no open one.
+	LockDeliveries, LockEndpoint, LockReplayed string
 	// SkipLocked ends a query that locks its rows and leaves out those that others have locked.
 	SkipLocked string
 	// FirstDue begins a query for the numbers of deliveries d among the first %d that are due at ?1.
 	FirstDue string
-	// Newest is SQL for the highest events.n ever assigned. EventNumbers selects as many new ones as
-	// its argument says; without it they are Newest + 1 and so on.
-	Newest, EventNumbers string
+	// Newest is SQL for the highest events.n ever assigned.
+	Newest string
 	// Feed selects the number of the last entry in the feed after as many more as its argument says.
 	Feed string
 	// Epoch is SQL for the epoch of the numbers: see deliver.Log.

@@ -33,17 +33,6 @@ type Tx interface {
 	Added(rows int)
 }
 
-// lockOwners excludes other transactions that change what the owners have.
-func (s *Store) lockOwners(t Tx, owners ...string) error {
-	if s.LockOwners == "" || len(owners) == 0 {
-		return nil
-	}
-	if err := t.Exec(s.MakeOwners, Texts(owners)); err != nil {
-		return err
-	}
-	return t.Exec(s.LockOwners, Texts(owners))
-}
-
 // lock makes a statement of Dialect that locks rows.
 func lock(t Tx, query string, args ...any) error {
 	if query == "" {

@@ -15,8 +15,11 @@ for _ = 1, tonumber(arg()) do touch(arg(), arg()) end
 answer({})
 for _ = 1, tonumber(arg()) do
 	local command, key, list = arg(), keys[arg()], args(tonumber(arg()))
-	if command == 'HSETNX' then
-		for i = 1, #list, 2 do call('HSETNX', key, list[i], list[i + 1]) end
+	if command == 'LOWER' then -- fields that keep the least number
+		for i = 1, #list, 2 do
+			local was = call('HGET', key, list[i])
+			if not was or was + 0 > list[i + 1] + 0 then call('HSET', key, list[i], list[i + 1]) end
+		end
 	else
 		many(command, key, list)
 	end
