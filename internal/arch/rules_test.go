@@ -54,7 +54,7 @@ var levels = [][]string{
 	{"cmd/streamwatch/internal/latencybench/fakeserver"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
 	{"enginetest/check"},
-	{"examples/*", "cmd/*", "crashtest", "internal/simulation"},
+	{"examples/*", "cmd/*", "crashtest", "internal/simulation", "internal/transfer/transfertest"},
 }
 
 // testLevel is the highest package a test may import.
