@@ -173,6 +173,8 @@ var (
 	ErrOther = errors.New("unfinished copy of another store: go on with that, or remove it")
 	// ErrUsed means that engines share the store at this moment.
 	ErrUsed = errors.New("in use: want all engines stopped; one that died counts until its lease is over")
+	// ErrMoved means that another process goes on with the same copy.
+	ErrMoved = errors.New("another copy goes on with it")
 	// ErrMissing means that there is no store to copy.
 	ErrMissing = errors.New("no store to copy")
 )

@@ -85,6 +85,9 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 		{&s.writes, s.opts.Connections / 2, statementTimeout}, {&s.reads, s.opts.Connections / 4, statementTimeout},
 		{&s.searches, s.opts.Connections / 4, searchTimeout},
 	} {
+		if opts.use != 0 { // no engine waits
+			pool.timeout = searchTimeout
+		}
 		own := config.Copy()
 		own.MaxConns, own.MinConns, own.MinIdleConns = int32(pool.size), 0, 0
 		s.setUp(own, pool.timeout)

@@ -22,7 +22,8 @@ type copying struct {
 	s     *Store
 	where string
 	n     uint64 // last number of a record, delivery or ledger entry
-	names        // of the part that is read
+	at    transfer.Place
+	names // of the part that is read
 }
 
 // OpenForCopy opens a store for the command that copies stores. It refuses one whose engines run. A
@@ -94,8 +95,8 @@ func (c *copying) Begin(ctx context.Context, source string) (at transfer.Place, 
 	}
 	part, errP := decimal(text(is[1]))
 	n, errN := decimal(text(is[3]))
-	c.n = uint64(n)
-	return transfer.Place{Part: transfer.Part(part), After: text(is[2])}, errors.Join(errP, errN)
+	c.n, c.at = uint64(n), transfer.Place{Part: transfer.Part(part), After: text(is[2])}
+	return c.at, errors.Join(errP, errN)
 }
 
 // Finish implements transfer.Store.

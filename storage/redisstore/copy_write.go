@@ -66,11 +66,15 @@ func (c *copying) Write(ctx context.Context, part transfer.Part, rows []any, nex
 			args = append(append(args, list[0], list[1], len(list)-2), list[2:]...)
 		}
 	}
-	_, err := c.s.run(ctx, script, append([]any{int(next.Part), next.After, w.n}, args...)...)
-	if err == nil {
-		c.n = w.n
+	out, err := c.s.run(ctx, script, append([]any{int(c.at.Part), c.at.After, int(next.Part), next.After, w.n}, args...)...)
+	switch {
+	case err != nil:
+		return err
+	case text(out[0]) == "moved":
+		return transfer.ErrMoved
 	}
-	return err
+	c.n, c.at = w.n, next
+	return nil
 }
 
 // appendRecord appends the values of a record in the order of record_fields, its key first and its data last.

@@ -278,6 +278,34 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Of two commands that go on with the same copy, one ends with an error. SQLite has a lock.
+func TestTwoCopies(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		to   func(testing.TB, *clock) place
+	}{{"Redis", onRedis}, {"PostgreSQL", onPostgres}} {
+		t.Run(test.name, func(t *testing.T) {
+			to := test.to(t, &clock{start})
+			page := []any{&transfer.Known{ID: "id", Recorded: start}}
+			var both [2]transfer.Store
+			for i := range both {
+				var err error
+				both[i], err = to.forCopy(t.Context(), transfer.Target)
+				must(t, err)
+				defer both[i].Close(context.Background())
+				_, err = both[i].Begin(t.Context(), "source")
+				must(t, err)
+			}
+			for i, want := range []error{nil, transfer.ErrMoved} {
+				err := both[i].Write(t.Context(), transfer.RemovedEvents, page, transfer.Place{Part: transfer.RemovedEntries})
+				if !errors.Is(err, want) {
+					t.Errorf("%d: %v, want %v", i, err, want)
+				}
+			}
+		})
+	}
+}
+
 // The ids of deliveries stay those of the source, also when its numbers have another epoch.
 func TestEpochs(t *testing.T) {
 	c := &clock{start}

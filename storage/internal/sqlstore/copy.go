@@ -18,6 +18,7 @@ type Copy struct {
 	Dialect    CopyDialect
 	Place      string // for Where
 	Unfinished bool   // the store is a target that was begun before
+	at         transfer.Place
 	End        func(ctx context.Context) error
 }
 
@@ -72,6 +73,7 @@ func (c *Copy) Begin(ctx context.Context, source string) (at transfer.Place, err
 		}
 		return t.Exec(fmt.Sprintf(c.Dialect.Mark, -c.Dialect.Version))
 	})
+	c.at = at
 	return at, err
 }
 
@@ -112,7 +114,14 @@ func (c *Copy) Read(ctx context.Context, from transfer.Place) (page []any, next 
 
 // Write implements transfer.Store.
 func (c *Copy) Write(ctx context.Context, part transfer.Part, page []any, next transfer.Place) error {
-	return c.Store.Write(ctx, func(t Tx) (err error) {
+	err := c.Store.Write(ctx, func(t Tx) (err error) {
+		moved, err := t.Change(`UPDATE copying SET part = ?, after = ? WHERE part = ? AND after = ?`, int64(next.Part), next.After, int64(c.at.Part), c.at.After)
+		if err == nil && moved == 0 {
+			err = transfer.ErrMoved
+		}
+		if err != nil {
+			return err
+		}
 		switch part {
 		case transfer.Events:
 			err = c.writeEvents(t, page)
@@ -126,11 +135,12 @@ func (c *Copy) Write(ctx context.Context, part transfer.Part, page []any, next t
 			}
 			err = t.ExecRows(into.insert, into.width, values)
 		}
-		if err != nil {
-			return err
-		}
-		return t.Exec(`UPDATE copying SET part = ?, after = ?`, int64(next.Part), next.After)
+		return err
 	})
+	if err == nil {
+		c.at = next
+	}
+	return err
 }
 
 // errFull ends a page.

@@ -1,8 +1,9 @@
 -- Writes records of a copy, those of a kind in the order of their numbers. Arguments: where the copy
--- goes on, in three texts; the number of records, and the values of each.
+-- stands, in two texts, and where it goes on, in three; the number of records, and the values of each.
 local given = answered()
-if given then return reply() end
+if given then return reply('done') end
 
+if moved(arg(), arg()) then return reply('moved') end
 local part, after_row, n = arg(), arg(), arg()
 local list, sums, active = {}, {}, {}
 for i = 1, tonumber(arg()) do
@@ -35,4 +36,4 @@ for group, s in pairs(sums) do
 end
 for name, ids in pairs(active) do call('HSET', K.journal, name, ids) end
 keep_place(part, after_row, n)
-return reply()
+return reply('done')
