@@ -16,6 +16,9 @@ disk when the command ends with status 0. To go back to it, stop what uses the f
 that and the files beside it that end in -wal and -shm, and put the copy in its place. The
 key that encrypts secrets in it, seal-key, is not in it.`
 
+// backupsOf says what makes the backups of a server.
+var backupsOf = map[storeKind]string{onRedis: "BGSAVE and a copy of its file", onPostgres: "pg_dump, or pg_basebackup and its archive of the log"}
+
 // runBackup is the command backup.
 func runBackup(ctx context.Context, p process, args []string) error {
 	var to string
@@ -27,8 +30,8 @@ func runBackup(ctx context.Context, p process, args []string) error {
 		return err
 	case to == "":
 		return usageError{errors.New("-to is missing: want a new file for the copy")}
-	case c.onRedis():
-		return usageError{fmt.Errorf("%s %s is not allowed: Redis makes its own backups: want a SQLite file", c.from.called("db"), c.where())}
+	case c.shared():
+		return usageError{fmt.Errorf("%s %s is not allowed: %s makes its own backups, by %s: want a SQLite file", c.from.called("db"), c.where(), c.kind(), backupsOf[c.kind()])}
 	}
 	if err := c.checkThere(); err != nil {
 		return err

@@ -24,7 +24,7 @@ environment variable of that name, which is how a secret gets in; ${NAME:-text} 
 where it is not set:
 
     addr: 0.0.0.0:8080
-    db: ${REDIS_URL}
+    db: ${DATABASE_URL}
     seal-key: ${SEAL_KEY}
     sources:
       - {name: bsky, kind: bluesky, probe: 1, stream: true, calls: 5}
@@ -65,7 +65,7 @@ func report(w io.Writer, c config) error {
 	fmt.Fprintf(t, "  service\t%s://%s/v1/%s/\n", c.scheme(), c.Addr, c.Segment)
 	fmt.Fprintf(t, "  console\t%s://%s/console/, where each key shows its owner's%s\n", c.scheme(), c.Addr, c.operatorText())
 	fmt.Fprintf(t, "  operators\t%s\n", c.opsText())
-	fmt.Fprintf(t, "  store\t%s%s\n", c.storeText(), map[bool]string{true: ", whose servers share the work"}[c.onRedis()])
+	fmt.Fprintf(t, "  store\t%s%s\n", c.storeText(), map[bool]string{true: ", whose servers share the work"}[c.shared()])
 	fmt.Fprintf(t, "  stop\t%s while /readyz says no, then up to %s for requests and %[2]s for deliveries\n", c.Drain, c.StopTime)
 	for _, s := range c.Sources {
 		fmt.Fprintf(t, "  accounts %s:\t%s, %s\n", s.Name, strings.TrimSpace(s.Kind+" "+s.URL), c.paceText(s))
@@ -149,10 +149,8 @@ func (c *config) storeText() string {
 		return "not set"
 	case c.Demo:
 		return "SQLite, a file that is removed at the end"
-	case c.onRedis():
-		return "Redis, " + c.where()
 	}
-	return "SQLite, " + c.where()
+	return string(c.kind()) + ", " + c.where()
 }
 
 // paceText says how the accounts of a source are polled.

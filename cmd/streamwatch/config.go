@@ -52,6 +52,7 @@ type config struct {
 
 	from  origins
 	admin bool // for a command, while the service may run
+	waits bool // for the store, while it cannot be reached
 	unset []unset
 }
 
@@ -106,14 +107,14 @@ func (f flags) serveFlags() {
 	f.setting("addr", "127.0.0.1:8080", "listen on this `host:port`")
 	f.setting("platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; more of them are sources of the configuration")
 	f.setting("demo", "false", "a fake platform, a key with credits, a database that is removed at the end")
-	f.setting("passive", "false", "poll and send only while no server on the Redis lives that is not passive")
+	f.setting("passive", "false", "poll and send only while no server on the same store lives that is not passive")
 	f.setting("log", "text", "write the log as `text` or json")
 }
 
 // storeFlags are those of all commands that use the store.
 func (f flags) storeFlags() {
 	f.setting("config", "", "configuration `file`, in YAML: see streamwatch check -h")
-	f.setting("db", "streamwatch.db", "SQLite `file`, or redis://[user:password@]host:port of the Redis that servers share; with ?addr=host:port&addr=… of a cluster; with ?master_name=NAME of Sentinels")
+	f.setting("db", "streamwatch.db", "SQLite `file`; or of the PostgreSQL that servers share postgres://[user:password@]host:port/database, with ?schema=NAME if it is not streamwatch; or of the Redis that they share redis://[user:password@]host:port, with ?addr=host:port&addr=… of a cluster, with ?master_name=NAME of Sentinels")
 }
 
 // readConfig reads the flags, the environment and the configuration file. Each has precedence over the
@@ -197,7 +198,7 @@ func (c *config) check() error {
 	refuse(!isAddress(c.Addr), "addr", wantAddress, c.Addr)
 	refuse(c.OpsAddr != "" && !isAddress(c.OpsAddr), "ops-addr", wantAddress, c.OpsAddr)
 	refuse(c.Demo && c.from["db"] != "", "db", "is not allowed with demo: its file is removed at the end")
-	refuse(c.Passive && !c.onRedis() && !c.isUnset("db"), "passive", "is not allowed: want it with a db that servers share, such as redis://127.0.0.1:6379")
+	refuse(c.Passive && !c.shared() && !c.isUnset("db"), "passive", "is not allowed: want it with a db that servers share, postgres://… or redis://…")
 	refuse(c.Demo && c.SealKey != "", "seal-key", "is not allowed with demo: its receiver reads the secrets from the store")
 	refuse(c.Platform != "" && c.Platform != "bluesky" && !isPlainURL(c.Platform, "http", "https"), "platform",
 		"%q is not allowed: want bluesky, or http:// or https:// and the host of a Mastodon server", netguard.RedactURL(c.Platform))
@@ -223,9 +224,8 @@ func (c *config) check() error {
 		c.checkSource(i, refuse)
 	}
 	refuse(c.from["sources"] != "" && len(c.Sources) == 0, "sources", "is empty: want a source, or no such line")
-	if c.onRedis() {
-		_, err := redisOptions(c.DB)
-		refuse(err != nil, "db", "%w", err)
+	if err := c.checkDB(); err != nil {
+		refuse(true, "db", "%w", err)
 	}
 	slices.SortStableFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(all...)
@@ -239,11 +239,6 @@ func isAddress(addr string) bool {
 	}
 	n, err := net.LookupPort("tcp", port)
 	return err == nil && n <= math.MaxUint16
-}
-
-// onRedis reports whether the store is a Redis, which servers share.
-func (c *config) onRedis() bool {
-	return strings.HasPrefix(c.DB, "redis://") || strings.HasPrefix(c.DB, "rediss://")
 }
 
 const serveAbout = `Serve runs the service until it is told to stop, by an interrupt or SIGTERM; a second one ends

@@ -23,9 +23,9 @@ import (
 const eraseAbout = `Erase forgets an owner. It says what there is of the owner and asks for the name once more,
 unless -yes is given. It takes the configuration of the service, for the names of its
 sources. Stop the service first: one that runs goes on watching for the owner. While the file
-is in use, or servers run on the Redis, nothing is removed. Bytes of what was removed can
-stay in the store's files: end with "sqlite3 streams.db VACUUM", or with BGREWRITEAOF and
-BGSAVE on the Redis server.`
+is in use, or servers run on the store, nothing is removed. Bytes of what was removed can
+stay in the store's files: end with "sqlite3 streams.db VACUUM", with VACUUM FULL on
+PostgreSQL, or with BGREWRITEAOF and BGSAVE on the Redis server.`
 
 // eraseWait is how long erase waits for the store, which a running service may have locked.
 const eraseWait = 5 * time.Second

@@ -15,10 +15,10 @@
 // program prints a key with credits, to try every endpoint with curl.
 //
 //	streamwatch serve -platform https://mastodon.social -db streams.db
-//	streamwatch serve -platform bluesky -db redis://127.0.0.1:6379
+//	streamwatch serve -platform bluesky -db postgres://127.0.0.1/streams
 //	streamwatch serve -config streamwatch.yaml
 //
-// watch real accounts. Servers on one Redis share the work. Settings without a flag are in the
+// watch real accounts. Servers on one PostgreSQL or Redis share the work. Settings without a flag are in the
 // configuration file. It is YAML, and ${NAME} in it is an environment variable:
 //
 //	seal-key: ${SEAL_KEY}

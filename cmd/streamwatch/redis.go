@@ -16,7 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
 // wantRedis says which addresses of Redis are allowed.
@@ -28,7 +28,7 @@ const wantRedis = "want redis:// or rediss://[user:password@]host:port[/database
 func redisOptions(raw string) (*redis.UniversalOptions, error) {
 	o, ok := parseRedis(raw)
 	if !ok {
-		return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantRedis)
+		return nil, fmt.Errorf("%s is not allowed: %s", redacted(raw), wantRedis)
 	}
 	return o, nil
 }
@@ -73,6 +73,23 @@ func parseRedis(raw string) (o *redis.UniversalOptions, ok bool) {
 	}
 	return o, true
 }
+
+// openRedis opens a store on Redis.
+func openRedis(ctx context.Context, c config, log *slog.Logger) (*redisstore.Store, error) {
+	to, err := redisOptions(c.DB)
+	if err != nil {
+		return nil, err
+	}
+	redisLog.to(log)
+	store, err := redisstore.Open(ctx, to, redisstore.Options{Logger: log})
+	if err != nil {
+		return nil, reworded{err, redisWords.Replace(err.Error())}
+	}
+	return store, nil
+}
+
+// redisWords removes advice from the store's errors that names options without a configuration key.
+var redisWords = strings.NewReplacer(", or Options.AllowEviction to take the risk", "", "begin with another Options.Name,", "take another /database of the server,")
 
 // redisLog is the logger of the client library. Without it, the library writes several lines a second
 // to stderr while the server is unreachable; the store logs this once.

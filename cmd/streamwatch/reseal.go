@@ -15,8 +15,8 @@ const resealAbout = `Reseal stores the secrets and header values of all webhooks
 key of seal-key in the configuration, also those that were stored in plain. The service may
 run meanwhile. To change its key:
 
- 1. seal-key: ${OLD_KEY} ${NEW_KEY}, and restart it, all servers on a Redis
- 2. seal-key: ${NEW_KEY} ${OLD_KEY}, and restart it, all servers on a Redis
+ 1. seal-key: ${OLD_KEY} ${NEW_KEY}, and restart it, all servers on a store
+ 2. seal-key: ${NEW_KEY} ${OLD_KEY}, and restart it, all servers on a store
  3. streamwatch reseal -config FILE
  4. seal-key: ${NEW_KEY}, and restart it
 

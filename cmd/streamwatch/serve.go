@@ -63,6 +63,7 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	if err := try(c, base, log); err != nil {
 		return err
 	}
+	c.waits = true
 	store, done, err := openStore(ctx, c, log)
 	if err != nil && ctx.Err() != nil {
 		log.Warn("stopped: the store was never reached", "store", c.storeText())
@@ -218,7 +219,7 @@ func newEngine(c config, store storage.Store, platform streamwatch.Source, sourc
 			},
 		},
 	}
-	if c.onRedis() {
+	if c.shared() {
 		cfg.Fleet = &streamwatch.FleetConfig{Passive: c.Passive}
 	}
 	if c.SealKey != "" {

@@ -5,21 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/internal/netguard"
 	"github.com/streamwatch/streamwatch/storage"
-	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
 // openStore opens the store of a configuration. For the demonstration it creates a SQLite file. done
 // closes the store and removes the file of the demonstration.
 func openStore(ctx context.Context, c config, log *slog.Logger) (store storage.Store, done func(), err error) {
+	if err := c.checkDB(); err != nil {
+		return nil, nil, usageError{fmt.Errorf("%s %w", c.from.called("db"), err)}
+	}
 	closing := func() {}
 	switch {
 	case c.Demo:
@@ -30,15 +32,10 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (store storage.S
 		closing = func() { os.RemoveAll(dir) }
 		c.DB = filepath.Join(dir, "demo.db")
 		store, err = sqlite.Open(ctx, c.DB, sqlite.Options{Logger: log})
-	case c.onRedis():
-		var to *redis.UniversalOptions
-		if to, err = redisOptions(c.DB); err != nil {
-			return nil, nil, usageError{fmt.Errorf("%s %w", c.from.called("db"), err)}
-		}
-		redisLog.to(log)
-		if store, err = redisstore.Open(ctx, to, redisstore.Options{Logger: log}); err != nil {
-			err = reworded{err, redisWords.Replace(err.Error())}
-		}
+	case c.kind() == onRedis:
+		store, err = openRedis(ctx, c, log)
+	case c.kind() == onPostgres:
+		store, err = openPostgres(ctx, c, log)
 	default:
 		store, err = sqlite.Open(ctx, c.DB, sqlite.Options{Logger: log, Admin: c.admin})
 	}
@@ -72,7 +69,10 @@ func openExisting(ctx context.Context, c config) (store storage.Store, done func
 // checkThere returns a usageError if the store is a SQLite file that does not exist. Opening it would
 // create the file.
 func (c *config) checkThere() error {
-	if c.onRedis() {
+	if err := c.checkDB(); err != nil {
+		return usageError{fmt.Errorf("%s %w", c.from.called("db"), err)}
+	}
+	if c.shared() {
 		return nil
 	}
 	if _, err := os.Stat(c.DB); err != nil {
@@ -98,16 +98,64 @@ func storeConfig(p process, args []string, fs flags, keys ...string) (config, er
 	return c, err
 }
 
-// redisWords removes advice from the store's errors that names options without a configuration key.
-var redisWords = strings.NewReplacer(", or Options.AllowEviction to take the risk", "", "begin with another Options.Name,", "take another /database of the server,")
-
 // where returns the store's file or address for the output of commands, without a password.
 func (c *config) where() string {
-	if c.onRedis() {
-		return netguard.RedactURL(c.DB)
+	if c.shared() {
+		return redacted(c.DB)
 	}
 	if path, err := filepath.Abs(c.DB); err == nil {
 		return path
 	}
 	return c.DB
+}
+
+// storeKind is a kind of store, by its name in texts.
+type storeKind string
+
+const (
+	onSQLite   storeKind = "SQLite"
+	onRedis    storeKind = "Redis"
+	onPostgres storeKind = "PostgreSQL"
+)
+
+// kind returns the kind of the store, by the scheme of db.
+func (c *config) kind() storeKind {
+	switch scheme, _, _ := strings.Cut(c.DB, "://"); {
+	case scheme == c.DB:
+	case scheme == "redis" || scheme == "rediss":
+		return onRedis
+	case scheme == "postgres" || scheme == "postgresql":
+		return onPostgres
+	}
+	return onSQLite
+}
+
+// shared reports whether servers share the store, and so are a fleet.
+func (c *config) shared() bool { return c.kind() != onSQLite }
+
+// noFile matches a db that is no path: with a scheme that is not known, or in the words of libpq.
+var noFile = regexp.MustCompile(`(?i)^\s*(?:[a-z][a-z0-9+.-]*:/?/|(?:host|hostaddr|port|user|password|dbname|service)\s*=)`)
+
+// checkDB returns an error if db is no path and no address of a store.
+func (c *config) checkDB() (err error) {
+	switch {
+	case c.kind() == onRedis:
+		_, err = redisOptions(c.DB)
+	case c.kind() == onPostgres:
+		_, _, err = postgresOptions(c.DB)
+	case noFile.MatchString(c.DB):
+		err = fmt.Errorf("%s is not allowed: want a SQLite file, or the address of a PostgreSQL, postgres://…, or of a Redis, redis://… or rediss://…", redacted(c.DB))
+	}
+	return err
+}
+
+// redacted returns the address of a store without user, password and query values. It returns *** if it
+// is unclear where these are.
+func redacted(db string) string {
+	before, _, _ := strings.Cut(db, "?")
+	u, err := url.Parse(db)
+	if err != nil || u.Scheme == "" || u.User == nil && strings.Contains(before, "@") {
+		return "***"
+	}
+	return netguard.RedactURL(db)
 }

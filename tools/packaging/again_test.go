@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// The steps of the manual are repeated for an upgrade: the seal key, and what is in the
+// The steps of the manual are repeated for an upgrade: the keys, and what is in the
 // configuration, stay, and a file that has no key yet gets one.
 func TestStepsAgainKeepTheKey(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/service.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, of := range []struct{ heading, file, etc string }{
-		{"## One machine, systemd", "etc/streamwatch/env", "etc/streamwatch"},
-		{"Two servers that share a Redis", "deploy/.env", "deploy"},
+	for _, of := range []struct{ heading, file, etc, keys string }{
+		{"## One machine, systemd", "etc/streamwatch/env", "etc/streamwatch", `STREAMWATCH_SEAL_KEY=of-\d+\n`},
+		{"Two servers that share a PostgreSQL", "deploy/.env", "deploy", `STREAMWATCH_SEAL_KEY=of-\d+\nPOSTGRES_PASSWORD=of-\d+\n`},
 	} {
 		_, after, ok := strings.Cut(string(manual), of.heading)
 		if !ok {
@@ -61,20 +61,20 @@ func TestStepsAgainKeepTheKey(t *testing.T) {
 			return string(b), info.Mode()
 		}
 		first, mode := do()
-		if !regexp.MustCompile(`^STREAMWATCH_SEAL_KEY=of-\d+\n$`).MatchString(first) || mode != 0o600 {
-			t.Errorf("%s: %q, mode %v, want a key that only its owner reads", of.file, first, mode)
+		if !regexp.MustCompile(`^`+of.keys+`$`).MatchString(first) || mode != 0o600 {
+			t.Errorf("%s: %q, mode %v, want keys that only their owner reads", of.file, first, mode)
 		}
 		edited := filepath.Join(of.etc, "streamwatch.yaml")
 		write(edited, "platform: mine\n", 0o644)
 		if again, _ := do(); again != first {
-			t.Errorf("%s: %q, and again %q: want the same key", of.file, first, again)
+			t.Errorf("%s: %q, and again %q: want the same keys", of.file, first, again)
 		}
 		if b, err := os.ReadFile(filepath.Join(dir, edited)); err != nil || string(b) != "platform: mine\n" {
 			t.Errorf("%s: %q, %v, want what was written there", edited, b, err)
 		}
 		write(of.file, "MASTODON_TOKEN=t\n", 0o600)
-		if text, _ := do(); !regexp.MustCompile(`^MASTODON_TOKEN=t\nSTREAMWATCH_SEAL_KEY=of-\d+\n$`).MatchString(text) {
-			t.Errorf("%s: %q, want a key behind what was there", of.file, text)
+		if text, _ := do(); !regexp.MustCompile(`^MASTODON_TOKEN=t\n`+of.keys+`$`).MatchString(text) {
+			t.Errorf("%s: %q, want the keys behind what was there", of.file, text)
 		}
 	}
 }

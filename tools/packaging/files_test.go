@@ -63,11 +63,12 @@ type compose struct {
 		Restart     string
 		Volumes     []string
 		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+		Health      struct{ Test []string }               `yaml:"healthcheck"`
 	}
 	Volumes map[string]any
 }
 
-// Two servers that share one Redis, which does not evict, and that have the time to
+// Two servers that share one PostgreSQL, whose data stays, and that have the time to
 // leave.
 func TestCompose(t *testing.T) {
 	var c compose
@@ -83,11 +84,13 @@ func TestCompose(t *testing.T) {
 		if _, err := os.Stat(filepath.Join("../../deploy", s.Build.Context, s.Build.Dockerfile)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if s.Environment["STREAMWATCH_DB"] != "redis://redis:6379" || s.Environment["OPS_ADDR"] != ":9090" || s.DependsOn["redis"].Condition != "service_healthy" {
+		if !strings.HasPrefix(s.Environment["STREAMWATCH_DB"], "postgres://streamwatch@postgres/streamwatch?") || s.Environment["OPS_ADDR"] != ":9090" || s.DependsOn["postgres"].Condition != "service_healthy" {
 			t.Errorf("%s: environment %v, depends on %v", name, s.Environment, s.DependsOn)
 		}
-		if key := s.Environment["STREAMWATCH_SEAL_KEY"]; !strings.HasPrefix(key, "${STREAMWATCH_SEAL_KEY:?") {
-			t.Errorf("%s has the seal key %q, want that of .env, and no start without it", name, key)
+		for variable, of := range map[string]string{"STREAMWATCH_SEAL_KEY": "STREAMWATCH_SEAL_KEY", "PGPASSWORD": "POSTGRES_PASSWORD"} {
+			if value := s.Environment[variable]; !strings.HasPrefix(value, "${"+of+":?") {
+				t.Errorf("%s has %s=%s, want %s of .env, and no start without it", name, variable, value, of)
+			}
 		}
 		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.Security, "no-new-privileges:true") || !slices.Contains(s.Tmpfs, "/tmp") {
 			t.Errorf("%s has more rights than it needs", name)
@@ -96,14 +99,39 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s has ports %q, want one, on loopback", name, s.Ports)
 		}
 	}
-	redis := strings.Join(c.Services["redis"].Command, " ")
-	if !strings.Contains(redis, "--appendonly yes") || !strings.Contains(redis, "--maxmemory-policy noeviction") {
-		t.Errorf("redis runs %q, want it to keep everything", redis)
+	postgres := c.Services["postgres"]
+	if env := postgres.Environment; env["POSTGRES_USER"] != "streamwatch" || env["POSTGRES_PASSWORD"] != c.Services["one"].Environment["PGPASSWORD"] {
+		t.Errorf("postgres has the environment %v, want the user and the password of the servers", env)
 	}
-	for _, v := range c.Services["redis"].Volumes {
-		if _, ok := c.Volumes[strings.Split(v, ":")[0]]; !ok {
-			t.Errorf("volume %s is not there", v)
+	if len(postgres.Ports) > 0 || !slices.Contains(postgres.Health.Test, "pg_isready") {
+		t.Errorf("postgres has ports %q and the check %q, want no port, and pg_isready", postgres.Ports, postgres.Health.Test)
+	}
+	for _, v := range postgres.Volumes {
+		name, path, _ := strings.Cut(v, ":")
+		if _, ok := c.Volumes[name]; !ok || path != "/var/lib/postgresql" {
+			t.Errorf("volume %s is not there, or not that of the image of version 18", v)
 		}
+	}
+	if len(postgres.Volumes) != 1 {
+		t.Errorf("postgres has volumes %q, want one", postgres.Volumes)
+	}
+}
+
+// The Redis of deploy/README.md keeps everything, too.
+func TestRedisInstead(t *testing.T) {
+	text, err := os.ReadFile(deployed("README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "```yaml\n")
+	block, _, _ = strings.Cut(block, "```")
+	var c compose
+	if err := yaml.Unmarshal([]byte("services:\n"+block), &c); err != nil {
+		t.Fatal(err)
+	}
+	redis := strings.Join(c.Services["redis"].Command, " ")
+	if !strings.Contains(redis, "--appendonly yes") || !strings.Contains(redis, "--maxmemory-policy noeviction") || len(c.Services["redis"].Volumes) != 1 {
+		t.Errorf("redis runs %q, want it to keep everything", redis)
 	}
 }
 
