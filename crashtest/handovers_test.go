@@ -146,17 +146,35 @@ func TestHandovers(t *testing.T) {
 			}
 		}
 	})
-	t.Run(kindRedis, func(t *testing.T) {
-		if testing.Short() || tempo > 1 {
-			t.Skip("kills processes for some seconds")
-		}
-		needRedis(t)
-		wanted := testsize.Of(200, 200, 1000)
-		r, err := newHandovers(options{kind: kindRedis, fleet: 3, handovers: wanted, seed: 1, dir: t.TempDir()}, t.Output()).play(t.Context())
-		if err != nil || len(r.found) > 0 || r.value("hand-overs") < wanted {
-			t.Error(err, printed(t, r))
-		}
-	})
+	for _, kind := range sharedKinds {
+		t.Run(kind, func(t *testing.T) {
+			if testing.Short() || tempo > 1 {
+				t.Skip("kills processes for some seconds")
+			}
+			need(t, kind)
+			play := func(seed uint64, wanted int, plant string) report {
+				o := options{kind: kind, fleet: 3, handovers: wanted, seed: seed, plant: plant, dir: tempDir(t)}
+				r, err := newHandovers(o, t.Output()).play(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			// So many that some commits must have been refused.
+			if r := play(1, refusesWithin, ""); len(r.found) > 0 || r.value("hand-overs") < refusesWithin || r.value("refused") == 0 {
+				t.Error(printed(t, r))
+			}
+			// Without fences, the same finds stale writes. When a process is paused is chance.
+			stale := 0
+			for seed := uint64(1); seed < 8 && stale == 0; seed++ {
+				r := play(seed, refusesWithin/2, plantNoFence)
+				stale = r.value("stale, and accepted")
+			}
+			if stale == 0 {
+				t.Error("no write was stale without fences")
+			}
+		})
+	}
 }
 
 // A store that ignores fences is found.

@@ -56,7 +56,7 @@ func parse(args []string) (options, error) {
 	fs.StringVar(&o.kind, "store", kindSQLite, "which `store`: "+strings.Join(kinds, " or "))
 	fs.IntVar(&o.kills, "kills", 1000, "number of kills")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of all random choices; the timing of processes still differs")
-	fs.IntVar(&o.fleet, "fleet", 0, "number of nodes that share the store, which must be redis")
+	fs.IntVar(&o.fleet, "fleet", 0, "number of nodes that share the store, which must be "+strings.Join(sharedKinds, " or "))
 	fs.IntVar(&o.pauses, "pauses", 0, "with -fleet: how often engines are stopped for a while")
 	fs.IntVar(&o.cuts, "cuts", 0, "with -fleet: how often engines are cut off from the store")
 	fs.IntVar(&o.handovers, "handovers", 0, "with -fleet: how often parts change hands, between nodes without an engine")
@@ -87,8 +87,8 @@ func (o options) check() error {
 		return errors.New("crashtest: -fleet is missing: want it with -pauses, -cuts and -handovers")
 	case o.fleet != 0 && (o.fleet < 2 || o.fleet > 64):
 		return fmt.Errorf("crashtest: -fleet %d is not allowed: want 2 to 64", o.fleet)
-	case o.fleet > 0 && o.kind != kindRedis:
-		return fmt.Errorf("crashtest: -fleet is not allowed with -store %s: want redis", o.kind)
+	case o.fleet > 0 && !slices.Contains(sharedKinds, o.kind):
+		return fmt.Errorf("crashtest: -fleet is not allowed with -store %s: want %s", o.kind, strings.Join(sharedKinds, " or "))
 	case o.fleet > 0 && runtime.GOOS != "linux":
 		return fmt.Errorf("crashtest: -fleet is for Linux: %s cannot stop a process for a while", runtime.GOOS)
 	case o.handovers > 0 && (o.pauses > 0 || o.cuts > 0):

@@ -31,29 +31,33 @@ func TestChooserIsFair(t *testing.T) {
 // A point that was renamed or lost in the store would only be missed in a long
 // run.
 func TestPointsAreInTheStore(t *testing.T) {
-	files, err := filepath.Glob("../storage/sqlite/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	hits := regexp.MustCompile(`crashpoint\.Hit\("([^"]+)"\)`)
-	var inStore, inTable []string
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, kind := range []string{kindSQLite, kindPostgres} {
+		var inStore, inTable []string
+		for _, dir := range []string{kind, "internal/sqlstore"} {
+			files, err := filepath.Glob("../storage/" + dir + "/*.go")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				src, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range hits.FindAllSubmatch(src, -1) {
+					inStore = append(inStore, string(m[1]))
+				}
+			}
 		}
-		for _, m := range hits.FindAllSubmatch(src, -1) {
-			inStore = append(inStore, string(m[1]))
+		for _, p := range pointsOf(kind) {
+			if p.stores != nil {
+				inTable = append(inTable, p.name)
+			}
 		}
-	}
-	for _, p := range points {
-		if p.store == kindSQLite {
-			inTable = append(inTable, p.name)
+		slices.Sort(inStore)
+		slices.Sort(inTable)
+		if !slices.Equal(inStore, inTable) {
+			t.Errorf("storage/%s has the points %q, and the table has %q", kind, inStore, inTable)
 		}
-	}
-	slices.Sort(inStore)
-	slices.Sort(inTable)
-	if !slices.Equal(inStore, inTable) {
-		t.Errorf("storage/sqlite has the points %q, and the table has %q", inStore, inTable)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,12 +17,23 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/pgtest"
 	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// needRedis skips a test on Redis servers, which it starts, unless they are wanted.
+// need skips a test that starts servers of a store unless they are wanted.
+func need(t *testing.T, kind string) {
+	t.Helper()
+	switch kind {
+	case kindRedis:
+		needRedis(t)
+	case kindPostgres:
+		pgtest.Need(t)
+	}
+}
+
 func needRedis(t *testing.T) {
 	t.Helper()
 	required := os.Getenv("STREAMWATCH_REQUIRE_REDIS") == "1"
@@ -36,13 +48,23 @@ func needRedis(t *testing.T) {
 	}
 }
 
+// tempDir returns a directory that a server can reach that runs as another user.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // played runs a round of some kills.
 func played(t *testing.T, o options) report {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("kills processes for some seconds")
 	}
-	o.dir = t.TempDir()
+	o.dir = tempDir(t)
 	rep, err := newRun(o, t.Output()).play(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -54,12 +76,10 @@ func TestNothingIsViolated(t *testing.T) {
 	for _, row := range []struct {
 		kind  string
 		kills int
-	}{{kindSQLite, testsize.Of(6, 6, 25)}, {kindRedis, testsize.Of(8, 8, 10)}} {
+	}{{kindSQLite, testsize.Of(6, 6, 25)}, {kindRedis, testsize.Of(8, 8, 10)}, {kindPostgres, testsize.Of(8, 8, 10)}} {
 		t.Run(row.kind, func(t *testing.T) {
 			t.Parallel()
-			if row.kind == kindRedis {
-				needRedis(t)
-			}
+			need(t, row.kind)
 			enough := func(r report) bool {
 				return r.value("kills") >= row.kills && r.value("posts shown") >= 20/tempo && r.value("detections") >= r.value("posts shown") &&
 					r.value("delivered") >= r.value("detections") && r.value("charges") >= 20/tempo && r.value("starts") > row.kills
@@ -100,18 +120,20 @@ func printed(t *testing.T, r report) string {
 }
 
 func TestEnginesShareAStore(t *testing.T) {
-	t.Run(kindRedis, func(t *testing.T) {
-		if tempo > 1 {
-			t.Skip("an engine under the race detector is slower than a lease")
-		}
-		needRedis(t)
-		each := testsize.Of(2, 2, 4)
-		r := played(t, options{kind: kindRedis, fleet: 3, kills: each, pauses: each, cuts: each, seed: 1}.shared())
-		if len(r.found) > 0 || r.value("kills") != each || r.value("pauses") != each || r.value("cuts from the store") != each ||
-			r.value("detections") < 20 || r.value("starts") < 3+each {
-			t.Error(printed(t, r))
-		}
-	})
+	for _, kind := range sharedKinds {
+		t.Run(kind, func(t *testing.T) {
+			if tempo > 1 {
+				t.Skip("an engine under the race detector is slower than a lease")
+			}
+			need(t, kind)
+			each := testsize.Of(2, 2, 4)
+			r := played(t, options{kind: kind, fleet: 3, kills: each, pauses: each, cuts: each, seed: 1}.shared())
+			if len(r.found) > 0 || r.value("kills") != each || r.value("pauses") != each || r.value("cuts from the store") != each ||
+				r.value("detections") < 20 || r.value("starts") < 3+each {
+				t.Error(printed(t, r))
+			}
+		})
+	}
 }
 
 // Each planted fault is found.

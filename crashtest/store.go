@@ -27,24 +27,34 @@ type storeConfig struct {
 
 // Kinds of stores.
 const (
-	kindSQLite = "sqlite"
-	kindRedis  = "redis"
+	kindSQLite   = "sqlite"
+	kindRedis    = "redis"
+	kindPostgres = "postgres"
 )
 
-var kinds = []string{kindSQLite, kindRedis}
+var (
+	kinds       = []string{kindSQLite, kindRedis, kindPostgres}
+	sharedKinds = []string{kindRedis, kindPostgres} // a fleet can share them
+)
 
 // openStore opens a store in the process under test.
 func openStore(ctx context.Context, cfg storeConfig) (storage.Store, error) {
-	if cfg.Kind == kindRedis {
+	switch cfg.Kind {
+	case kindRedis:
 		return openRedis(ctx, cfg)
+	case kindPostgres:
+		return openPostgres(ctx, cfg)
 	}
 	return openSQLite(ctx, cfg)
 }
 
 // newBackend makes a store for a round, in its own directory.
 func newBackend(kind, dir string) (backend, error) {
-	if kind == kindRedis {
+	switch kind {
+	case kindRedis:
 		return startRedis(dir)
+	case kindPostgres:
+		return startPostgres(dir)
 	}
 	return sqliteFile{dir}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/pgtest"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -17,25 +18,29 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // Every contestant of a race keeps its records: race itself fails when a
 // count is wrong.
 func TestRace(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { testRace(t, memoryBackend()) })
+	t.Run("SQLite", func(t *testing.T) { testRace(t, sqliteBackend(t.TempDir())) })
+	t.Run("PostgreSQL", func(t *testing.T) { testRace(t, postgresBackend(pgtest.Single(t).URL())) })
+}
+
+func testRace(t *testing.T, b backend) {
 	o := report.Options{For: time.Millisecond, Rounds: 2}
-	for _, b := range []backend{memoryBackend(), sqliteBackend(t.TempDir())} {
-		for _, size := range []int{1, 16} {
-			rows, err := race(o, b, size)
-			if err != nil {
-				t.Fatal(err)
+	for _, size := range []int{1, 16} {
+		rows, err := race(o, b, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared := 0
+		for _, r := range rows {
+			if r.Value <= 0 && r.Metric != "CPU" { // which is too coarse for this little
+				t.Errorf("%+v: want more than 0", r)
 			}
-			compared := 0
-			for _, r := range rows {
-				if r.Value <= 0 && r.Metric != "CPU" { // which is too coarse for this little
-					t.Errorf("%+v: want more than 0", r)
-				}
-				if r.Metric == "ours to this" {
-					compared++
-				}
+			if r.Metric == "ours to this" {
+				compared++
 			}
-			if want := len(ways) * len(b.peers); compared != want {
-				t.Errorf("%s: %d comparisons, want %d", b.name, compared, want)
-			}
+		}
+		if want := len(ways) * len(b.peers); compared != want {
+			t.Errorf("%d comparisons, want %d", compared, want)
 		}
 	}
 }
@@ -45,6 +50,21 @@ func TestRaceFindsALoss(t *testing.T) {
 	_, err := race(report.Options{For: time.Millisecond, Rounds: 1}, b, 1)
 	if err == nil || !strings.Contains(err.Error(), "forgetful has 0 records") {
 		t.Errorf("error %v, want one about the records of the forgetful one", err)
+	}
+}
+
+// A store that was filled by SQL is one to the calls that are measured: they fail
+// when a page or a cursor is missing.
+func TestGrowth(t *testing.T) {
+	pgtest.Need(t)
+	rows, err := growth(report.Options{For: time.Millisecond, Rounds: 2}, "", []int{5000, 6000}, 50*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if !(r.Value > 0) {
+			t.Errorf("%+v: want more than 0", r)
+		}
 	}
 }
 

@@ -128,13 +128,18 @@ func (o *ours) rest() error {
 	}
 	var ss []deliver.Settlement
 	for _, d := range o.open {
-		ss = append(ss, deliver.Settlement{
-			DeliveryID: d.ID, State: deliver.StateDelivered,
-			Attempt: &deliver.Attempt{N: 1, At: time.Now(), Duration: 50 * time.Millisecond, StatusCode: 200},
-		})
+		ss = append(ss, delivered(d.ID))
 	}
 	o.open = nil
 	return o.store.Ports().Outbox.Settle(background, ss...)
+}
+
+// delivered is the outcome of a delivery by its first attempt.
+func delivered(id string) deliver.Settlement {
+	return deliver.Settlement{
+		DeliveryID: id, State: deliver.StateDelivered,
+		Attempt: &deliver.Attempt{N: 1, At: time.Now(), Duration: 50 * time.Millisecond, StatusCode: 200},
+	}
 }
 
 // stored goes by the sequence numbers, which are without holes.

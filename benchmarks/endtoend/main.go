@@ -1,24 +1,26 @@
 // Endtoend measures an event's whole way through a durable store: recorded, sent
-// as a signed POST, answered by 2xx, and the outcome recorded. storage/sqlite and
-// storage/redisstore under package deliver are compared with asynq, a task queue on
-// Redis: its tasks make the same POST with net/http and connections kept for all in
-// flight.
+// as a signed POST, answered by 2xx, and the outcome recorded. storage/sqlite,
+// storage/redisstore and storage/postgres under package deliver are compared with
+// queues that use the same server, asynq on Redis and River on PostgreSQL: their tasks
+// make the same POST with net/http and connections kept for all in flight.
 //
 //	go run ./endtoend
 //	go run ./endtoend -dir /mnt/disk    # the disk to measure
 //
 // The receiver is a process of its own on the same machine. There are 16
-// endpoints with 4 requests in flight each, and 64 workers for asynq. At "full
+// endpoints with 4 requests in flight each, and 64 workers for asynq and River. At "full
 // speed" events come as fast as the backlog is worked off: ours in groups of all that
-// are waiting, up to 1,024, as the engine's committer groups what polls found,
-// asynq's by 16 goroutines that enqueue. At a rate, an event's time is from when it was due to come until
+// are waiting, up to 1,024, as the engine's committer groups what polls found, River's
+// too, by COPY, asynq's by 16 goroutines that enqueue. At a rate, an event's time is from when it was due to come until
 // its 2xx, the commit included.
 //
 // A Redis server is started for the run, with appendonly and appendfsync
-// everysec; without one on the PATH those contestants are left out, and a line
+// everysec, and a PostgreSQL server with its own settings, which syncs every commit;
+// without one of these its contestants are left out, and a line
 // says so. In the table "streamwatch" is the one on SQLite, which syncs every
 // commit. asynq looks for tasks every 10 ms when it is idle; its default of 1 s
-// would be its latency.
+// would be its latency. River is told of jobs by NOTIFY, and fetches every millisecond
+// at most.
 package main
 
 import (
@@ -32,6 +34,7 @@ import (
 	"github.com/streamwatch/streamwatch/benchmarks/redisserver"
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/benchmarks/sink"
+	"github.com/streamwatch/streamwatch/internal/pgtest"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -87,8 +90,20 @@ func run(opts report.Options, dir string) (rows []report.Row, err error) {
 	default:
 		defer stop()
 	}
+	if err := os.Chmod(dir, 0o711); err != nil { // PostgreSQL may run as another user
+		return nil, fmt.Errorf("endtoend: %w", err)
+	}
+	pg, err := pgtest.Start(filepath.Join(dir, "postgres"))
+	switch {
+	case errors.Is(err, pgtest.ErrNone):
+		fmt.Fprintln(os.Stderr, "endtoend: NO POSTGRESQL:", err)
+	case err != nil:
+		return nil, err
+	default:
+		defer pg.Close()
+	}
 	for _, perSecond := range []int{0, 300, 5000} {
-		found, err := race(opts, snk, dir, addr, perSecond)
+		found, err := race(opts, openers(snk, dir, addr, pg), perSecond)
 		if err != nil {
 			return nil, err
 		}
@@ -98,12 +113,11 @@ func run(opts report.Options, dir string) (rows []report.Row, err error) {
 }
 
 // race is one case; 0 events a second means as many as go.
-func race(opts report.Options, snk *sink.Sink, dir, redisAddr string, perSecond int) (rows []report.Row, err error) {
+func race(opts report.Options, open []func(*meter) (contestant, error), perSecond int) (rows []report.Row, err error) {
 	kase := fmt.Sprintf("%d/s", perSecond)
 	if perSecond == 0 {
 		kase = "full speed"
 	}
-	open := openers(snk, dir, redisAddr)
 	rates := make([][]float64, len(open))
 	times := make([]latency.Snapshot, len(open))
 	names := make([]string, len(open))

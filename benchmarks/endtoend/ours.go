@@ -14,8 +14,10 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/pgtest"
 	"github.com/streamwatch/streamwatch/internal/roles"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/postgres"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
@@ -97,28 +99,47 @@ func (o *ours) close() {
 	o.store.Close(background)
 }
 
-// openers make a contestant on a new store each.
-func openers(snk *sink.Sink, dir, redisAddr string) []func(*meter) (contestant, error) {
-	n := 0
+// openers make a contestant on a new store each. Those of a server are left out
+// where there is none.
+func openers(snk *sink.Sink, dir, redisAddr string, pg *pgtest.Instance) []func(*meter) (contestant, error) {
 	list := []func(*meter) (contestant, error){func(m *meter) (contestant, error) {
-		n++
-		s, err := sqlite.Open(background, filepath.Join(dir, fmt.Sprint(n, "-", time.Now().UnixNano(), ".db")), sqlite.Options{})
+		s, err := sqlite.Open(background, filepath.Join(dir, fmt.Sprint(time.Now().UnixNano(), ".db")), sqlite.Options{})
 		if err != nil {
 			return nil, err
 		}
 		return openOurs(report.Ours, s, snk, m)
 	}}
-	if redisAddr == "" {
-		return list
+	if redisAddr != "" {
+		list = append(list,
+			func(m *meter) (contestant, error) {
+				s, err := redisstore.Open(background, &redis.UniversalOptions{Addrs: []string{redisAddr}}, redisstore.Options{Name: fmt.Sprint("bench-", time.Now().UnixNano())})
+				if err != nil {
+					return nil, err
+				}
+				return openOurs(report.Ours+", Redis", s, snk, m)
+			},
+			func(m *meter) (contestant, error) { return openAsynq(redisAddr, snk, m) })
 	}
-	return append(list,
-		func(m *meter) (contestant, error) {
-			n++
-			s, err := redisstore.Open(background, &redis.UniversalOptions{Addrs: []string{redisAddr}}, redisstore.Options{Name: fmt.Sprint("bench-", time.Now().UnixNano())})
-			if err != nil {
-				return nil, err
-			}
-			return openOurs(report.Ours+", Redis", s, snk, m)
-		},
-		func(m *meter) (contestant, error) { return openAsynq(redisAddr, snk, m) })
+	if pg != nil {
+		list = append(list,
+			func(m *meter) (contestant, error) {
+				url, err := pg.NewDatabase()
+				if err != nil {
+					return nil, err
+				}
+				s, err := postgres.Open(background, url, postgres.Options{})
+				if err != nil {
+					return nil, err
+				}
+				return openOurs(report.Ours+", PostgreSQL", s, snk, m)
+			},
+			func(m *meter) (contestant, error) {
+				url, err := pg.NewDatabase()
+				if err != nil {
+					return nil, err
+				}
+				return openRiver(url, snk, m)
+			})
+	}
+	return list
 }

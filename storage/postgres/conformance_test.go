@@ -70,6 +70,8 @@ func dump(t testing.TB, url, schema string) string {
 	conn, err := pgx.Connect(t.Context(), url)
 	must(t, err)
 	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), "SET bytea_output = 'escape'")
+	must(t, err)
 	found, err := conn.Query(t.Context(), "SELECT table_name::text FROM information_schema.tables WHERE table_schema = $1 AND table_type = 'BASE TABLE'", schema)
 	must(t, err)
 	tables, err := pgx.CollectRows(found, pgx.RowTo[string])

@@ -1,7 +1,7 @@
 package postgres
 
 import (
-	"context"
+	"errors"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -44,34 +44,27 @@ var dialect = sqlstore.Dialect{
 	},
 }
 
-// noOwners means that owners have no row that could be locked.
-type noOwners []string
-
-// Error is never shown: Write makes the rows and begins again.
-func (noOwners) Error() string { return "postgres: owners without a row" }
+// errNoOwner means that an owner has no row that could be locked. Write then begins again, and makes
+// one.
+var errNoOwner = errors.New("postgres: an owner has no row")
 
 // LockOwners implements sqlstore.Backend.
 func (b backend) LockOwners(t sqlstore.Tx, owners ...string) error {
 	if len(owners) == 0 {
 		return nil
 	}
-	own := t.(*tx)
-	own.queue("SELECT FROM owners WHERE owner = ANY($1) ORDER BY owner FOR UPDATE", arguments([]any{sqlstore.Texts(owners)}), func(r pgx.BatchResults) error {
+	own, list := t.(*tx), arguments([]any{sqlstore.Texts(owners)})
+	if own.makesOwners {
+		own.queue("INSERT INTO owners (owner) SELECT unnest($1::text[]) ORDER BY 1 ON CONFLICT (owner) DO NOTHING", list, done)
+	}
+	own.queue("SELECT FROM owners WHERE owner = ANY($1) ORDER BY owner FOR UPDATE", list, func(r pgx.BatchResults) error {
 		tag, err := r.Exec()
 		if err == nil && int(tag.RowsAffected()) < len(owners) {
-			err = noOwners(owners)
+			err = errNoOwner
 		}
 		return wrap(err)
 	})
 	return nil
-}
-
-// makeOwners makes the rows of owners that have none.
-func (s *Store) makeOwners(ctx context.Context, owners []string) error {
-	_, err := s.once(ctx, s.writes, beginWrite, func(t *tx) error {
-		return t.Exec(`INSERT INTO owners (owner) SELECT value FROM {texts ?} asked ORDER BY value ON CONFLICT (owner) DO NOTHING`, sqlstore.Texts(owners))
-	})
-	return err
 }
 
 // numberBlock is the increment of the sequence event_numbers.

@@ -147,14 +147,17 @@ const (
 // Write implements sqlstore.Backend. What conflicted with another transaction, and what could not be
 // sent, is tried again.
 func (b backend) Write(ctx context.Context, do func(sqlstore.Tx) error) error {
-	added := 0
+	added, makesOwners := 0, false
 	write := func(ctx context.Context) error {
 		return b.again(ctx, func() (bool, error) {
-			t, err := b.once(ctx, b.writes, beginWrite, func(t *tx) error { return do(t) })
+			t, err := b.once(ctx, b.writes, beginWrite, func(t *tx) error {
+				t.makesOwners = makesOwners
+				return do(t)
+			})
 			if t == nil {
 				return false, err
 			}
-			added = t.added
+			added, makesOwners = t.added, makesOwners || errors.Is(err, errNoOwner)
 			return !t.ending, err
 		})
 	}
@@ -176,14 +179,10 @@ func (s *Store) again(ctx context.Context, attempt func() (undone bool, err erro
 	pause, cuts := shortestPause, 0
 	for n := 1; ; n++ {
 		undone, err := attempt()
-		var missing noOwners
 		switch {
 		case err == nil || ctx.Err() != nil || n == attempts:
 			return err
-		case errors.As(err, &missing):
-			if err := s.makeOwners(ctx, missing); err != nil {
-				return err
-			}
+		case errors.Is(err, errNoOwner):
 			continue
 		case hasCode(err, serialization, deadlock, uniqueViolation):
 		case undone && isCut(err) && cuts < 2:

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
@@ -23,6 +24,8 @@ type tx struct {
 	begun   bool                           // the server knows of the transaction
 	ending  bool                           // COMMIT was sent
 	added   int
+	// makesOwners says that LockOwners has to make rows that are missing.
+	makesOwners bool
 }
 
 // queue adds a statement whose answer f reads.
@@ -43,6 +46,9 @@ func (t *tx) send(keepLast bool) (pgx.BatchResults, error) {
 	t.batch, t.answers = pgx.Batch{}, nil
 	t.begun = true
 	results := t.conn.SendBatch(t.ctx, &batch)
+	if t.ending {
+		crashpoint.Hit("postgres.tx.sent")
+	}
 	if keepLast {
 		answers = answers[:len(answers)-1]
 	}
@@ -66,7 +72,13 @@ func (t *tx) Flush() error {
 	if err != nil {
 		return err
 	}
-	return wrap(results.Close())
+	if err := results.Close(); err != nil {
+		return wrap(err)
+	}
+	if !t.ending {
+		crashpoint.Hit("postgres.tx.answered")
+	}
+	return nil
 }
 
 // Exec implements sqlstore.Tx.

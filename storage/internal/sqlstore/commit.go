@@ -24,6 +24,7 @@ type commit struct {
 	known   map[string]bool             // ids of events recorded by earlier calls or by this one
 	bound   map[deliver.Source][]string // ids of active endpoints, by owner, kind and id of the source
 	gone    refused                     // owners whose events and charges are dropped
+	dropped []string                    // those that had some
 	lastSeq map[string]uint64           // by owner
 	newest  int64                       // highest events.n
 	numbers []int64                     // new ones, if Backend.NumberEvents gives them
@@ -195,7 +196,11 @@ func (c *commit) batch(b *detect.Batch) error {
 	}
 	for i := range b.Events {
 		crashpoint.Hit("sqlstore.commit.batch")
-		if c.known[b.Events[i].ID] || c.gone.has(b.Events[i].Source.Owner) {
+		if c.gone.has(b.Events[i].Source.Owner) {
+			c.dropped = append(c.dropped, b.Events[i].Source.Owner)
+			continue
+		}
+		if c.known[b.Events[i].ID] {
 			continue
 		}
 		c.known[b.Events[i].ID] = true // the id may occur twice in this call
@@ -208,6 +213,7 @@ func (c *commit) batch(b *detect.Batch) error {
 	}
 	for _, e := range b.Charges {
 		if c.gone.has(e.Owner) {
+			c.dropped = append(c.dropped, e.Owner)
 			continue
 		}
 		switch err := c.ledger.post(e); {
@@ -288,5 +294,8 @@ func (c *commit) write() error {
 		crashpoint.Hit("sqlstore.commit.table")
 	}
 	c.t.Added(len(c.events) / eventWidth)
-	return c.ledger.save()
+	if err := c.ledger.save(); err != nil || len(c.dropped) == 0 {
+		return err
+	}
+	return dropEmpty(c.t, c.dropped...)
 }

@@ -72,6 +72,11 @@ func ofEvent(delivery, event string) string {
 	return fmt.Sprintf("%s BETWEEN %[2]s << %[3]d AND (%[2]s << %[3]d) + %[4]d", delivery, event, placeBits, maxDeliveries-1)
 }
 
+// isOpen is the SQL condition that delivery d of a known event has not ended. It does not say
+// due_at IS NOT NULL: PostgreSQL would go through an index of all open deliveries, of which there
+// were few when it made its plan, rather than find those of the event.
+const isOpen = `d.state IN ('pending', 'retrying')`
+
 // deliveryRow is a delivery with its number.
 type deliveryRow struct {
 	n int64

@@ -172,7 +172,7 @@ func (a *applying) endDeliveries(endpointID string) error {
 	// An event has at most one delivery to an endpoint.
 	err := a.t.Exec(`INSERT INTO settled (event, settled_at) SELECT ended.event, ?1 FROM deliveries ended
 		WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
-			WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(a.now), endpointID)
+			WHERE `+ofEvent("d.n", "ended.event")+` AND `+isOpen+` AND d.endpoint_id <> ?2)`, nanos(a.now), endpointID)
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,15 @@ func (a *applying) gone(c *record.Change) error {
 	if err := a.t.Exec(`INSERT INTO gone (owner_id, until) VALUES (?, ?) ON CONFLICT (owner_id) DO UPDATE SET until = excluded.until`, id, nanos(c.Gone.Until)); err != nil {
 		return err
 	}
-	return a.t.Exec(`DELETE FROM gone WHERE until <= ?`, nanos(a.now)) // the zero time is one of these
+	if err := a.t.Exec(`DELETE FROM gone WHERE until <= ?`, nanos(a.now)); err != nil { // the zero time is one of these
+		return err
+	}
+	return dropEmpty(a.t, c.Gone.Owner)
+}
+
+// dropEmpty removes the rows of owners that have nothing: only a lock made them.
+func dropEmpty(t Tx, owners ...string) error {
+	return t.Exec(`DELETE FROM owners WHERE owner IN {texts ?} AND available = 0 AND reserved = 0 AND removed_seq = 0`, Texts(owners))
 }
 
 // number adds the change to the feed, and returns the number of its last entry.

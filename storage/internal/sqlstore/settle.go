@@ -191,5 +191,5 @@ func (s *settling) write() error {
 	}
 	return s.t.ExecRows(`WITH ended (event, at) AS ({rows int,int})
 		{insert} settled (event, settled_at) SELECT event, at FROM ended
-		WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL)`, 2, events)
+		WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "ended.event")+` AND `+isOpen+`)`, 2, events)
 }
