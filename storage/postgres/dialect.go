@@ -30,6 +30,23 @@ var dialect = sqlstore.Dialect{
 	SkipLocked: ` FOR UPDATE SKIP LOCKED`,
 	FirstDue: `SELECT d.n FROM deliveries d WHERE d.due_at <= coalesce(
 		(SELECT due_at FROM deliveries WHERE due_at <= ?1 ORDER BY due_at LIMIT 1 OFFSET %d), ?1) AND `,
+	// LATERAL has each lane's deliveries read once. Of an IN with a LIMIT, PostgreSQL makes a query for
+	// each pair of a lane and a delivery.
+	ClaimLanes: `WITH RECURSIVE
+		lane (id) AS (
+			(SELECT endpoint_id FROM deliveries WHERE due_at IS NOT NULL ORDER BY endpoint_id, due_at, n LIMIT 1)
+			UNION ALL
+			SELECT (SELECT d.endpoint_id FROM deliveries d WHERE d.due_at IS NOT NULL AND d.endpoint_id > lane.id
+				ORDER BY d.endpoint_id, d.due_at, d.n LIMIT 1)
+			FROM lane WHERE lane.id IS NOT NULL),
+		head (id) AS (
+			SELECT lane.id FROM lane, LATERAL (SELECT f.n, f.due_at, f.endpoint_id, f.part FROM deliveries f
+				WHERE f.endpoint_id = lane.id AND f.due_at <= ?1 ORDER BY f.due_at, f.n LIMIT 1) AS d
+			WHERE %s
+			ORDER BY d.due_at, d.n LIMIT ?2)
+		SELECT d.n FROM head, LATERAL (SELECT f.n, f.due_at FROM deliveries f
+			WHERE f.endpoint_id = head.id AND f.due_at <= ?1 ORDER BY f.due_at, f.n LIMIT ?2) AS d
+		ORDER BY d.due_at, d.n LIMIT ?2`,
 	Newest: `0`,
 	Feed:   `UPDATE feed_end SET last = last + ? RETURNING last`,
 	Epoch:  `(SELECT epoch FROM fleet)`,

@@ -57,6 +57,8 @@ type Dialect struct {
 	SkipLocked string
 	// FirstDue begins a query for the numbers of deliveries d among the first %d that are due at ?1.
 	FirstDue string
+	// ClaimLanes replaces the query claimLanes. Empty means that query.
+	ClaimLanes string
 	// Newest is SQL for the highest events.n ever assigned.
 	Newest string
 	// Feed selects the number of the last entry in the feed after as many more as its argument says.
