@@ -173,6 +173,7 @@ func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 	there, err := exists(ctx, conn, "to_regclass", name+".schema_version")
 	if err == nil && !there {
 		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.makeTables(ctx, tx, name) })
+		crashpoint.Hit("postgres.schema.committed")
 	}
 	var version int
 	if err == nil {
