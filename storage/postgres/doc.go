@@ -26,7 +26,7 @@
 // quarter for lists, Scan and pages of the log, which may be slow. Their sessions have settings of
 // their own, which those of the URL do not change: search_path, synchronous_commit, jit, planner
 // settings, statement_timeout (4 s, for slow reads 30 s), lock_timeout (3 s) and
-// idle_in_transaction_session_timeout (2 s). Hence a process that hangs holds no lock for long.
+// idle_in_transaction_session_timeout (4 s). Hence a process that hangs holds no lock for long.
 //
 // The URL may lead to PgBouncer in transaction mode. Open notices that notifications do not come
 // through, which takes a second. Then statements are not prepared, each transaction begins with its

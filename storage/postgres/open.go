@@ -30,7 +30,7 @@ const (
 	statementTimeout = 4 * time.Second
 	searchTimeout    = 30 * time.Second // of slow queries
 	lockTimeout      = 3 * time.Second
-	idleTimeout      = 2 * time.Second // of a transaction without a statement
+	idleTimeout      = 4 * time.Second // of a transaction without a statement
 )
 
 // Open opens the store at a URL or DSN, such as postgres://user@host:5432/database, in the schema
