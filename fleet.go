@@ -88,7 +88,7 @@ func (c *Config) newFleet(of storage.Store, r *records) (*membership, error) {
 	}
 	ports := of.Ports()
 	if ports.Members == nil {
-		return nil, errors.New("field Fleet: the Store serves only one engine: want one with Members, such as that of storage/redisstore")
+		return nil, errors.New("field Fleet: the Store serves only one engine: want one with Members, such as that of storage/postgres or storage/redisstore")
 	}
 	if cfg.Signals == nil {
 		cfg.Signals = ports.Signals

@@ -3,8 +3,11 @@
 //
 //	go run ./crashtest -store sqlite -kills 500
 //	go run ./crashtest -store redis -kills 200
-//	go run ./crashtest -store redis -fleet 3 -kills 100 -pauses 100 -cuts 30
-//	go run ./crashtest -store redis -fleet 4 -handovers 10000
+//	go run ./crashtest -store postgres -fleet 3 -kills 100 -pauses 100 -cuts 30
+//	go run ./crashtest -store postgres -fleet 4 -handovers 10000
+//
+// It starts servers of Redis and PostgreSQL itself, with the programs that are installed. For
+// PostgreSQL, package pgtest says where it looks.
 //
 // A run without violations ends with "0 violations" and exit status 0. Any other run lists the
 // violations, with the ids to look at, and exits with status 1. With -json the figures are printed
@@ -23,15 +26,17 @@
 //
 // An engine without a fleet dies by SIGKILL: at a random moment up to 500 ms after its start, or at
 // a named point (see points.go), for example between a COMMIT and the answer to its caller. If the
-// store is Redis, its server is sometimes killed, too. In a fleet, nodes are killed, stopped
-// (SIGSTOP) for up to three leases of a second, or cut off from Redis by a proxy for as long.
+// store has a server, that is sometimes killed, too. In a fleet, nodes are killed, stopped (SIGSTOP)
+// for up to three leases of a second, or cut off from the server by a proxy for as long.
 //
 // # What is checked
 //
 // A checker compares the platform's posts, the receiver's requests, the answers to customers and
 // the state of the store. It does so after every kill of an engine without a fleet, and at the end
 // of each round of 25 kills, when all processes had time to finish and have stopped. It has its own
-// version of the rules and uses no code of the engine. It reads a copy of an SQLite file with SQL.
+// version of the rules and uses no code of the engine. It reads the tables of SQLite, from a copy of
+// the file, and of PostgreSQL with its own SQL. Values that these keep beside what they follow from,
+// such as the sums of records, must agree with that.
 //
 //	I1  every post shown to an active monitor is detected, exactly once
 //	I2  every detection has exactly one delivery to the handler, and one to each

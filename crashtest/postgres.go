@@ -20,7 +20,7 @@ import (
 type postgresServer struct{ server *pgtest.Instance }
 
 // postgresSettings are for the largest fleet, and for who reads the log after a violation.
-var postgresSettings = []string{"max_connections 1200", "log_lock_waits on", "log_min_duration_statement 1s", "log_line_prefix '%m [%p] %x '"}
+var postgresSettings = []string{"max_connections 1200", "log_lock_waits on", "log_min_duration_statement 1s", "log_parameter_max_length 0", "log_line_prefix '%m [%p] %x '"}
 
 func startPostgres(dir string) (*postgresServer, error) {
 	if err := os.Chmod(dir, 0o711); err != nil { // the server may run as another user

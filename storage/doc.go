@@ -7,9 +7,12 @@
 //     Keeps 7 days of events, at most 100,000.
 //   - storage/sqlite: for one engine; one file, pure Go. Acknowledged writes survive a power
 //     loss. Keeps 7 days of events, at most 1,000,000. Back it up with Store.Backup.
-//   - storage/redisstore: for several machines, on a single Redis, Sentinel or Cluster. Keeps as
-//     much as sqlite. A failover may lose the last writes: an overlapping poll finds a lost post
-//     again, and it may be delivered again with the same id.
+//   - storage/postgres: for several engines, the first choice; PostgreSQL 15 or later. Acknowledged
+//     writes survive a power loss, and a failover to a synchronous standby. Keeps 7 days of events,
+//     any number. Back it up with pg_dump.
+//   - storage/redisstore: for several engines, where latency counts most; a single Redis or Valkey,
+//     Sentinel or Cluster. Keeps as much as sqlite, in memory. A failover may lose the last writes:
+//     an overlapping poll finds a lost post again, and it may be delivered again with the same id.
 //   - your own: the rest of this page. examples/customstore is a complete one, durable in a
 //     file of JSON lines, written from this documentation.
 //

@@ -26,7 +26,8 @@
 // With -stored, stores on PostgreSQL are filled with so many events of a week that were
 // delivered, and as many ids of removed ones, and measured in turns: commits at 300/s with
 // their settlements beside them, pages of an owner's log, opening. Then a day passes at
-// once, and commits go on while a seventh of the events is removed.
+// once, and commits go on while a seventh of the events is removed. Last, a backlog of
+// open deliveries is settled.
 package main
 
 import (

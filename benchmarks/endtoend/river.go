@@ -37,9 +37,8 @@ type job struct {
 
 func (job) Kind() string { return "webhook" }
 
-// openRiver begins with an empty database. The producer is woken by NOTIFY and may
-// fetch every millisecond. Its poll, for notifications that were lost, is as often as
-// asynq's: at its minimum of 1 ms an idle one keeps the server busy.
+// openRiver begins with an empty database. The producer is woken by NOTIFY, and its
+// pauses are the shortest that River allows.
 func openRiver(url string, snk *sink.Sink, m *meter) (_ contestant, err error) {
 	q := &jobs{m: m, snk: snk, http: post.Tuned(endpoints*inFlight, nil)}
 	config, err := pgxpool.ParseConfig(url)
@@ -67,7 +66,7 @@ func openRiver(url string, snk *sink.Sink, m *meter) (_ contestant, err error) {
 	river.AddWorker(workers, q)
 	q.client, err = river.NewClient(riverpgxv5.New(q.pool), &river.Config{
 		Queues:        map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: endpoints * inFlight}},
-		FetchCooldown: river.FetchCooldownMin, FetchPollInterval: 10 * time.Millisecond,
+		FetchCooldown: river.FetchCooldownMin, FetchPollInterval: river.FetchPollIntervalMin,
 		Logger: quiet, Workers: workers,
 	})
 	if err != nil {

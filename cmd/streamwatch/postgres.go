@@ -77,7 +77,7 @@ func openPostgres(ctx context.Context, c config, log *slog.Logger) (*postgres.St
 		return nil, err
 	}
 	o.Logger = log
-	told := ""
+	logged := ""
 	for {
 		store, err := postgres.Open(ctx, address, o)
 		if err == nil {
@@ -87,8 +87,8 @@ func openPostgres(ctx context.Context, c config, log *slog.Logger) (*postgres.St
 		if !c.waits || !mayBeReached(err) || ctx.Err() != nil {
 			return nil, err
 		}
-		if text := err.Error(); text != told {
-			told = text
+		if text := err.Error(); text != logged {
+			logged = text
 			log.Warn("postgres cannot be reached: trying again", "store", c.where(), "error", err)
 		}
 		select {

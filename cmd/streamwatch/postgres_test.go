@@ -91,7 +91,7 @@ func TestPostgresOrAnotherStore(t *testing.T) {
 	}
 }
 
-// A server waits for a PostgreSQL that cannot be reached, and says so once. A command is told.
+// A server waits for a PostgreSQL that cannot be reached, and says so once. A command fails.
 func TestPostgresThatCannotBeReached(t *testing.T) {
 	const away = "postgres://me:pw-secret@127.0.0.1:1/streams"
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -116,7 +116,7 @@ func TestPostgresThatCannotBeReached(t *testing.T) {
 	}
 }
 
-// What a PostgreSQL refuses is told at once, also by a server, with what is wanted.
+// What a PostgreSQL refuses is an error at once, also of a server, and says what is wanted.
 func TestPostgresRefusals(t *testing.T) {
 	db := pgtest.Single(t, "fsync off")
 	for _, sql := range []string{
@@ -268,6 +268,30 @@ func TestPostgresServers(t *testing.T) {
 	if _, err := do("erase -yes -owner acme"); err == nil || !strings.Contains(err.Error(), "is not known") {
 		t.Errorf("erase again: %v", err)
 	}
+}
+
+// After a failover a server finds the host that takes writes, and has what was acknowledged.
+func TestPostgresFailover(t *testing.T) {
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	pair := pgtest.Replicated(t, true)
+	db := pair.NewDatabase(t)
+	s := serveOnStore(t, db)
+	var out bytes.Buffer
+	if err := run(t.Context(), process{noEnv, &out, io.Discard}, []string{"key", "-owner", "acme", "-credits", "1000", "-db", db}); err != nil {
+		t.Fatal(err)
+	}
+	key := regexp.MustCompile(`key  (\S+)`).FindStringSubmatch(out.String())[1]
+	pair.Primary.Kill()
+	pair.Promote()
+	pgtest.Until(t, time.Minute, "a monitor is made", func() bool {
+		code, _ := s.ask(t, key, "POST", "/v1/social/stream/monitors", `{"name":"m","usernames":["nasa"],"webhook_url":"https://hooks.example.com/posts"}`)
+		return code == 201
+	})
+	pgtest.Until(t, time.Minute, "the server is ready", func() bool { code, _ := s.get(t, "/readyz"); return code == 200 })
+	if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"keys", "-owner", "acme", "-db", db}); err != nil {
+		t.Errorf("keys: %v", err)
+	}
+	s.end(t)
 }
 
 // ask makes a request with a key.

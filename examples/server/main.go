@@ -6,8 +6,8 @@
 // prints a key at its first start, and the address of the console. Two servers on one store are a
 // fleet and share the work:
 //
-//	go run ./examples/server -platform bluesky -redis redis://127.0.0.1:6379 -fleet
-//	go run ./examples/server -platform bluesky -redis redis://127.0.0.1:6379 -fleet -addr 127.0.0.1:8081
+//	go run ./examples/server -platform bluesky -postgres postgres://127.0.0.1/streams -fleet
+//	go run ./examples/server -platform bluesky -postgres postgres://127.0.0.1/streams -fleet -addr 127.0.0.1:8081
 //
 // The command cmd/streamwatch also has credits, several platforms, TLS and more.
 package main
@@ -53,6 +53,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	addr := fs.String("addr", "127.0.0.1:8080", "listen here")
 	platform := fs.String("platform", "bluesky", "what to watch: bluesky, or the `URL` of a Mastodon server")
 	db := fs.String("db", "streamwatch.db", "SQLite `file`")
+	pg := fs.String("postgres", "", "keep everything in PostgreSQL instead, a `URL` such as postgres://127.0.0.1/streams")
 	redis := fs.String("redis", "", "keep everything in Redis instead, a `URL` such as redis://127.0.0.1:6379")
 	inFleet := fs.Bool("fleet", false, "share the work with the other servers on the same store")
 	if err := fs.Parse(args); err != nil {
@@ -63,7 +64,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, *db, *redis)
+	store, err := openStore(ctx, *db, *pg, *redis)
 	if err != nil {
 		return err
 	}

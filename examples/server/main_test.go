@@ -237,11 +237,12 @@ func TestFleet(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for args, want := range map[string]string{
-		"-platform nonsense":     "nonsense",
-		"-redis http://h":        "invalid URL scheme",
-		"-nonsense":              "-nonsense",
-		"-addr nonsense":         "nonsense",
-		"-db /nowhere/at/all.db": "/nowhere",
+		"-platform nonsense":                 "nonsense",
+		"-redis http://h":                    "invalid URL scheme",
+		"-postgres postgres://127.0.0.1:1/x": "connection refused",
+		"-nonsense":                          "-nonsense",
+		"-addr nonsense":                     "nonsense",
+		"-db /nowhere/at/all.db":             "/nowhere",
 	} {
 		all := append([]string{"-db", filepath.Join(t.TempDir(), "a.db")}, strings.Fields(args)...)
 		if err := run(t.Context(), all, io.Discard); err == nil || !strings.Contains(err.Error(), want) {

@@ -21,6 +21,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/postgres"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
@@ -59,11 +60,14 @@ func openPlatform(platform string) (fetcher.Fetcher, error) {
 	return mastodon.New(mastodon.Config{BaseURL: platform})
 }
 
-func openStore(ctx context.Context, db, address string) (storage.Store, error) {
-	if address == "" {
-		return sqlite.Open(ctx, db, sqlite.Options{})
+func openStore(ctx context.Context, file, postgresURL, redisURL string) (storage.Store, error) {
+	switch {
+	case postgresURL != "":
+		return postgres.Open(ctx, postgresURL, postgres.Options{})
+	case redisURL == "":
+		return sqlite.Open(ctx, file, sqlite.Options{})
 	}
-	o, err := redis.ParseURL(address)
+	o, err := redis.ParseURL(redisURL)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -68,9 +69,9 @@ func numbered(sql string) string {
 			continue
 		}
 		n := highest + 1
-		if i+1 < len(sql) && sql[i+1] >= '1' && sql[i+1] <= '9' {
-			i++
-			n = int(sql[i] - '0')
+		if digits := len(sql[i+1:]) - len(strings.TrimLeft(sql[i+1:], "0123456789")); digits > 0 {
+			n, _ = strconv.Atoi(sql[i+1 : i+1+digits])
+			i += digits
 		}
 		highest = max(highest, n)
 		fmt.Fprintf(&b, "$%d", n)

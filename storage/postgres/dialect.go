@@ -24,9 +24,29 @@ var dialect = sqlstore.Dialect{
 		past AS (SELECT FROM settled WHERE event IN (SELECT n FROM asked) ORDER BY event FOR UPDATE),
 		first AS (SELECT FROM deliveries WHERE n IN (SELECT n << 16 FROM asked) ORDER BY n FOR UPDATE)
 		SELECT (SELECT count(*) FROM past) + (SELECT count(*) FROM first)`,
+	Settling: `WITH asked AS MATERIALIZED (SELECT n FROM deliveries WHERE id IN ({rows text})),
+		locked AS MATERIALIZED (SELECT * FROM deliveries WHERE n IN (SELECT n FROM asked UNION SELECT n >> 16 << 16 FROM asked) ORDER BY n FOR UPDATE)
+		SELECT * FROM locked WHERE n IN (SELECT n FROM asked)`,
 	SkipLocked: ` FOR UPDATE SKIP LOCKED`,
 	FirstDue: `SELECT d.n FROM deliveries d WHERE d.due_at <= coalesce(
 		(SELECT due_at FROM deliveries WHERE due_at <= ?1 ORDER BY due_at LIMIT 1 OFFSET %d), ?1) AND `,
+	// LATERAL has each lane's deliveries read once. Of an IN with a LIMIT, PostgreSQL makes a query for
+	// each pair of a lane and a delivery.
+	ClaimLanes: `WITH RECURSIVE
+		lane (id) AS (
+			(SELECT endpoint_id FROM deliveries WHERE due_at IS NOT NULL ORDER BY endpoint_id, due_at, n LIMIT 1)
+			UNION ALL
+			SELECT (SELECT d.endpoint_id FROM deliveries d WHERE d.due_at IS NOT NULL AND d.endpoint_id > lane.id
+				ORDER BY d.endpoint_id, d.due_at, d.n LIMIT 1)
+			FROM lane WHERE lane.id IS NOT NULL),
+		head (id) AS (
+			SELECT lane.id FROM lane, LATERAL (SELECT f.n, f.due_at, f.endpoint_id, f.part FROM deliveries f
+				WHERE f.endpoint_id = lane.id AND f.due_at <= ?1 ORDER BY f.due_at, f.n LIMIT 1) AS d
+			WHERE %s
+			ORDER BY d.due_at, d.n LIMIT ?2)
+		SELECT d.n FROM head, LATERAL (SELECT f.n, f.due_at FROM deliveries f
+			WHERE f.endpoint_id = head.id AND f.due_at <= ?1 ORDER BY f.due_at, f.n LIMIT ?2) AS d
+		ORDER BY d.due_at, d.n LIMIT ?2`,
 	Newest: `0`,
 	Feed:   `UPDATE feed_end SET last = last + ? RETURNING last`,
 	Epoch:  `(SELECT epoch FROM fleet)`,
@@ -37,8 +57,11 @@ var dialect = sqlstore.Dialect{
 	NextDue: `SELECT due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`,
 	NextDueIn: `SELECT d.due_at FROM unnest(?::bigint[]) AS p (part), LATERAL (SELECT due_at FROM deliveries
 		WHERE part = p.part AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) AS d ORDER BY d.due_at LIMIT 1`,
-	Lanes:  true,
-	Totals: totals,
+	Lanes: true,
+	// As a join it would read the events of all owners: the server takes the deliveries of an event
+	// for a ninth of all.
+	CountByEvent: true,
+	Totals:       totals,
 	RetainedOfAll: func(event, expired string) string {
 		return `NOT EXISTS (SELECT FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
 	},

@@ -26,7 +26,7 @@
 // quarter for lists, Scan and pages of the log, which may be slow. Their sessions have settings of
 // their own, which those of the URL do not change: search_path, synchronous_commit, jit, planner
 // settings, statement_timeout (4 s, for slow reads 30 s), lock_timeout (3 s) and
-// idle_in_transaction_session_timeout (2 s). Hence a process that hangs holds no lock for long.
+// idle_in_transaction_session_timeout (4 s). Hence a process that hangs holds no lock for long.
 //
 // The URL may lead to PgBouncer in transaction mode. Open notices that notifications do not come
 // through, which takes a second. Then statements are not prepared, each transaction begins with its
@@ -43,7 +43,7 @@
 // of two inserts, up to 20 times with growing, random pauses within the caller's context. It is also
 // run again if a connection breaks before COMMIT was sent, at most twice. If the answer to COMMIT is
 // lost, the call returns an error, and what it writes may be stored, whole or not at all. The same
-// holds if its context ends meanwhile. Each such call can be made again: its port's ids say so.
+// holds if the context ends during COMMIT. Each such call can be made again, as ids decide what is new.
 //
 // After a restart of the server the broken connections of the pools are replaced, and no call fails
 // for them. While the server cannot be reached, calls fail at once or when their context ends.
@@ -86,8 +86,9 @@
 // rows of each kind, plus twice as many as were added. Rows past their retention are not shown.
 // Autovacuum makes their space free for others; its settings are in the tables. Leave it on.
 //
-// An event takes about 830 bytes on the disk beside its body, with indexes. An open delivery takes 350
-// bytes; one that was delivered at the first attempt, 1,000, including row versions that autovacuum removes.
+// An event takes about 830 bytes on the disk and the size of its body, with indexes. An open delivery
+// takes 350 bytes; one that was delivered at the first attempt takes 1,000, some of them in row versions
+// that autovacuum removes.
 //
 // # To read and to back up
 //

@@ -31,7 +31,7 @@ const (
 	statementTimeout = 4 * time.Second
 	searchTimeout    = 30 * time.Second // of slow queries
 	lockTimeout      = 3 * time.Second
-	idleTimeout      = 2 * time.Second // of a transaction without a statement
+	idleTimeout      = 4 * time.Second // of a transaction without a statement
 )
 
 // Open opens the store at a URL or DSN, such as postgres://user@host:5432/database, in the schema
@@ -181,6 +181,7 @@ func (s *Store) migrate(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("postgres: %w: schema %q", transfer.ErrMissing, s.opts.Schema)
 	default:
 		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.makeTables(ctx, tx, name) })
+		crashpoint.Hit("postgres.schema.committed")
 	}
 	var version int
 	if err == nil {

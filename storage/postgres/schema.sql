@@ -121,7 +121,7 @@ CREATE TABLE events (
 	body            bytea NOT NULL
 );
 ALTER TABLE events ALTER body SET STORAGE EXTERNAL;
-CREATE UNIQUE INDEX events_of_owner ON events (owner, seq);
+CREATE UNIQUE INDEX events_of_owner ON events (owner, seq) INCLUDE (n);
 
 CREATE TABLE deliveries (
 	n                bigint PRIMARY KEY, -- event << 16, and from 0 within the event

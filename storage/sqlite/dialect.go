@@ -46,6 +46,7 @@ func text(query string, rows, width int) string {
 
 // dialect is SQLite's. It has one writer, which needs no locks.
 var dialect = sqlstore.Dialect{
+	Settling: `SELECT * FROM deliveries WHERE id IN ({rows text})`,
 	FirstDue: `SELECT d.n FROM (SELECT n, due_at, endpoint_id FROM deliveries WHERE due_at <= ?1 ORDER BY due_at, n LIMIT %d) AS d WHERE `,
 	Newest:   newestEvent,
 	Feed:     `SELECT coalesce(max(n), 0) + ? FROM feed`,

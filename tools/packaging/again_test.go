@@ -73,7 +73,7 @@ func TestStepsAgainKeepTheKey(t *testing.T) {
 			t.Errorf("%s: %q, %v, want what was written there", edited, b, err)
 		}
 		write(of.file, "MASTODON_TOKEN=t\n", 0o600)
-		if text, _ := do(); !regexp.MustCompile(`^MASTODON_TOKEN=t\n`+of.keys+`$`).MatchString(text) {
+		if text, _ := do(); !regexp.MustCompile(`^MASTODON_TOKEN=t\n` + of.keys + `$`).MatchString(text) {
 			t.Errorf("%s: %q, want the keys behind what was there", of.file, text)
 		}
 	}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -31,7 +32,7 @@ func (s *Store) claimable(t Tx, r *deliver.ClaimRequest) (ns []int64, err error)
 	if err != nil || !more {
 		return ns, err
 	}
-	ns, err = column[int64](t, fmt.Sprintf(claimLanes, own), args...)
+	ns, err = column[int64](t, fmt.Sprintf(cmp.Or(s.ClaimLanes, claimLanes), own), args...)
 	if err != nil || s.SkipLocked == "" {
 		return ns, err
 	}

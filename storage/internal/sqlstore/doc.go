@@ -15,5 +15,5 @@
 //	{max}            the greater of its arguments
 //	{+}              keeps the following column from being looked up in an index
 //
-// Placeholders are ? or ?1 to ?9, numbered as SQLite does.
+// Placeholders are ? or ?1 and so on, numbered as SQLite does.
 package sqlstore

@@ -12,10 +12,60 @@ import (
 // deliveryLog implements deliver.Log. It shows no events past their retention.
 type deliveryLog struct{ *Store }
 
-// logged returns SQL for the deliveries of the owner ?1. It leaves out events that were settled at ?2 or
-// earlier, which are past their retention.
-func (l deliveryLog) logged() string {
-	return ` FROM events e {join} deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND ` + l.RetainedOfAll("e.n", "?2")
+// logConditions are the conditions of a query on events e and deliveries d, and their arguments.
+type logConditions struct {
+	events, deliveries string
+	args               []any
+}
+
+// arg adds an argument and returns its placeholder.
+func (c *logConditions) arg(v any) string {
+	c.args = append(c.args, v)
+	return fmt.Sprintf("?%d", len(c.args))
+}
+
+// logged returns the conditions of a query. It leaves out events past their retention, and has only
+// the conditions that the query has, because each makes the server read a column.
+func (l deliveryLog) logged(q *deliver.LogQuery) *logConditions {
+	c := &logConditions{}
+	c.events = `e.owner = ` + c.arg(q.Owner) + ` AND ` + l.RetainedOfAll("e.n", c.arg(l.expired()))
+	for _, is := range []struct{ column, value string }{
+		{"e.source_id", q.SourceID}, {"e.source_kind", string(q.SourceKind)}, {"e.author_key", withoutCase(q.AuthorUsername)},
+	} {
+		if is.value != "" {
+			c.events += " AND " + is.column + " = " + c.arg(is.value)
+		}
+	}
+	if !q.Since.IsZero() {
+		c.events += " AND " + detectedAt + " >= " + c.arg(nanos(q.Since))
+	}
+	if !q.Until.IsZero() {
+		c.events += " AND " + detectedAt + " < " + c.arg(nanos(q.Until))
+	}
+	if q.State != "" {
+		c.deliveries += " AND d.state = " + c.arg(string(q.State))
+	}
+	with, without := q.Via.Prefixes()
+	for _, via := range []struct{ prefix, is string }{{with, " = "}, {without, " <> "}} {
+		if via.prefix != "" {
+			c.deliveries += " AND substr(d.endpoint_id, 1, " + strconv.Itoa(len(via.prefix)) + ")" + via.is + c.arg(via.prefix)
+		}
+	}
+	return c
+}
+
+// rows returns SQL for the deliveries that meet the conditions.
+func (c *logConditions) rows() string {
+	return ` FROM events e {join} deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE ` + c.events + c.deliveries
+}
+
+// count returns a query for their number.
+func (l deliveryLog) count(c *logConditions) string {
+	if !l.CountByEvent {
+		return `SELECT count(*)` + c.rows()
+	}
+	return `SELECT CAST(coalesce(sum(c), 0) AS BIGINT) FROM (SELECT (SELECT count(*) FROM deliveries d WHERE ` + ofEvent("d.n", "e.n") + c.deliveries + `) AS c
+		FROM events e WHERE ` + c.events + `) AS counted`
 }
 
 // detectedAt is SQL for the time at which an event was detected. It may be the zero time.
@@ -25,27 +75,8 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	if err := q.Validate(); err != nil {
 		return deliver.LogPage{}, err
 	}
-	with, without := q.Via.Prefixes()
-	// Add only the conditions that the query has, because each makes SQLite read a column.
-	from, args := l.logged(), []any{q.Owner, l.expired()}
-	for _, c := range []struct{ column, value string }{
-		{"e.source_id", q.SourceID}, {"e.source_kind", string(q.SourceKind)}, {"e.author_key", withoutCase(q.AuthorUsername)}, {"d.state", string(q.State)},
-	} {
-		if c.value != "" {
-			from, args = from+" AND "+c.column+" = ?", append(args, c.value)
-		}
-	}
-	for _, c := range []struct{ prefix, is string }{{with, " ="}, {without, " <>"}} {
-		if c.prefix != "" {
-			from, args = from+" AND substr(d.endpoint_id, 1, "+strconv.Itoa(len(c.prefix))+")"+c.is+" ?", append(args, c.prefix)
-		}
-	}
-	if !q.Since.IsZero() {
-		from, args = from+" AND "+detectedAt+" >= ?", append(args, nanos(q.Since))
-	}
-	if !q.Until.IsZero() {
-		from, args = from+" AND "+detectedAt+" < ?", append(args, nanos(q.Until))
-	}
+	conditions := l.logged(&q)
+	from, args := conditions.rows(), conditions.args
 	order := " DESC"
 	if q.Asc {
 		order = " ASC"
@@ -62,7 +93,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	var page deliver.LogPage
 	err := l.Search(ctx, func(r Querier) error {
 		if !q.NoTotal {
-			if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
+			if _, err := one(r, l.count(conditions), args, &page.Total); err != nil {
 				return err
 			}
 		}

@@ -80,20 +80,24 @@ func (s *Store) DropEvents(t Tx, events []int64) (deliveries, attempts int, err 
 			return 0, 0, err
 		}
 	}
-	of := `(SELECT d.n FROM {ints ?1} old {join} deliveries d ON ` + ofEvent("d.n", "old.value") + `)`
+	of, err := column[int64](t, `SELECT d.n FROM {ints ?1} old {join} deliveries d ON `+ofEvent("d.n", "old.value"), Ints(events))
+	if err != nil {
+		return 0, 0, err
+	}
 	var none int
 	for _, change := range []struct {
 		count *int
+		ns    []int64
 		query string
 	}{
-		{&none, `INSERT INTO owners (owner, removed_seq) SELECT owner, max(seq) FROM events WHERE n IN {ints ?1} GROUP BY owner
+		{&none, events, `INSERT INTO owners (owner, removed_seq) SELECT owner, max(seq) FROM events WHERE n IN {ints ?1} GROUP BY owner
 			ON CONFLICT (owner) DO UPDATE SET removed_seq = {max}(owners.removed_seq, excluded.removed_seq)`},
-		{&attempts, `DELETE FROM attempts WHERE delivery IN ` + of},
-		{&deliveries, `DELETE FROM deliveries WHERE n IN ` + of},
-		{&none, `DELETE FROM settled WHERE event IN {ints ?1}`},
-		{&none, `DELETE FROM events WHERE n IN {ints ?1}`},
+		{&attempts, of, `DELETE FROM attempts WHERE delivery IN {ints ?}`},
+		{&deliveries, of, `DELETE FROM deliveries WHERE n IN {ints ?}`},
+		{&none, events, `DELETE FROM settled WHERE event IN {ints ?}`},
+		{&none, events, `DELETE FROM events WHERE n IN {ints ?}`},
 	} {
-		n, err := t.Change(change.query, Ints(events))
+		n, err := t.Change(change.query, Ints(change.ns))
 		if err != nil {
 			return 0, 0, err
 		}

@@ -56,16 +56,13 @@ func (s *settling) all(ss []deliver.Settlement) error {
 }
 
 func (s *settling) readDeliveries(ss []deliver.Settlement) error {
-	ids, asked := make([]any, len(ss)), make(Texts, len(ss))
+	ids := make([]any, len(ss))
 	for i := range ss {
-		ids[i], asked[i] = ss[i].DeliveryID, ss[i].DeliveryID
-	}
-	if err := lock(s.t, s.LockDeliveries, asked); err != nil {
-		return err
+		ids[i] = ss[i].DeliveryID
 	}
 	var attempted []any
 	byNumber := make(map[int64]*settled)
-	err := s.t.AskRows(`SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id IN ({rows text}) AND (d.due_at IS NOT NULL OR d.endpoint_deleted)`,
+	err := s.t.AskRows(`SELECT `+deliveryColumns+` FROM (`+s.Settling+`) AS d WHERE d.due_at IS NOT NULL OR d.endpoint_deleted`,
 		1, ids, func(rows Rows) error {
 			var d deliveryRow
 			err := scanDelivery(rows, &d)

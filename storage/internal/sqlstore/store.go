@@ -50,10 +50,15 @@ type Dialect struct {
 	// another. Whoever has locked one delivery of an event may also change what says that the event
 	// has no open one.
 	LockDeliveries, LockEndpoint, LockReplayed string
+	// Settling selects all columns of deliveries with ids in {rows text}, and locks them as
+	// LockDeliveries does.
+	Settling string
 	// SkipLocked ends a query that locks its rows and leaves out those that others have locked.
 	SkipLocked string
 	// FirstDue begins a query for the numbers of deliveries d among the first %d that are due at ?1.
 	FirstDue string
+	// ClaimLanes replaces the query claimLanes. Empty means that query.
+	ClaimLanes string
 	// Newest is SQL for the highest events.n ever assigned.
 	Newest string
 	// Feed selects the number of the last entry in the feed after as many more as its argument says.
@@ -66,6 +71,8 @@ type Dialect struct {
 	// first argument, those beyond as many stored ones as the second says, and those that have had
 	// none since the third or longer.
 	Removable string
+	// CountByEvent says that deliveries are counted for one event after the other.
+	CountByEvent bool
 	// NextDue selects the first due time, NextDueIn that of the parts in an Ints.
 	NextDue, NextDueIn string
 	// Lanes says that deliveries have a column part, and are shared between engines.
