@@ -85,57 +85,61 @@ func columns(types []string, values []any) ([]any, error) {
 	args := make([]any, width)
 	for c, t := range types {
 		n := len(values) / width
+		at := func(i int) *any { return &values[i*width+c] }
 		switch t {
 		case "text":
-			list := make([]*string, n)
-			for i := range list {
-				if v, ok := values[i*width+c].(driver.Valuer); ok {
+			for i := range n {
+				if v, ok := (*at(i)).(driver.Valuer); ok {
 					doc, err := v.Value()
 					if err != nil {
 						return nil, err
 					}
-					values[i*width+c] = doc
-				}
-				if v := values[i*width+c]; v != nil {
-					text := escape(v.(string))
-					list[i] = &text
+					*at(i) = doc
 				}
 			}
-			args[c] = list
+			args[c] = array(n, at, func(v any) string { return escape(v.(string)) })
 		case "bool":
-			list := make([]bool, n)
-			for i := range list {
-				list[i] = values[i*width+c].(bool)
-			}
-			args[c] = list
+			args[c] = array(n, at, func(v any) bool { return v.(bool) })
 		case "bytes":
-			list := make([][]byte, n)
-			for i := range list {
-				list[i] = values[i*width+c].([]byte)
-			}
-			args[c] = list
+			args[c] = array(n, at, func(v any) []byte { return v.([]byte) })
 		default:
-			list := make([]*int64, n)
-			for i := range list {
-				list[i] = intOf(values[i*width+c])
-			}
-			args[c] = list
+			args[c] = array(n, at, intOf)
 		}
 	}
 	return args, nil
 }
 
-func intOf(v any) *int64 {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case int64:
-		return &v
-	case int:
-		n := int64(v)
-		return &n
+// array returns the values of a column, as a []T, or as a []*T if some are null.
+func array[T any](n int, at func(int) *any, of func(any) T) any {
+	list := make([]T, n)
+	var some []*T
+	for i := range list {
+		v := *at(i)
+		if v == nil && some == nil {
+			some = make([]*T, n)
+			for k := range i {
+				some[k] = &list[k]
+			}
+		}
+		if v == nil {
+			continue
+		}
+		list[i] = of(v)
+		if some != nil {
+			some[i] = &list[i]
+		}
 	}
-	panic(fmt.Sprintf("postgres: a number given as %T", v))
+	if some != nil {
+		return some
+	}
+	return list
+}
+
+func intOf(v any) int64 {
+	if n, ok := v.(int); ok {
+		return int64(n)
+	}
+	return v.(int64)
 }
 
 // arguments returns the arguments of a query as pgx takes them.
