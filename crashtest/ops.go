@@ -218,10 +218,12 @@ func (s service) createRule(ctx context.Context, o op) (reply, error) {
 	id := made.ID
 	if errors.Is(err, rule.ErrDuplicate) {
 		var page rule.Page
-		page, err = s.engine.Rules().Page(ctx, rule.Query{Owner: o.Owner, PageSize: 100})
+		if page, err = s.engine.Rules().Page(ctx, rule.Query{Owner: o.Owner, PageSize: 100}); err != nil {
+			return reply{}, err
+		}
 		i := slices.IndexFunc(page.Rules, func(r rule.Rule) bool { return r.Tag == o.Name })
 		if i < 0 {
-			return reply{}, errors.Join(err, monitor.ErrNotFound)
+			return reply{}, rule.ErrNotFound
 		}
 		id = page.Rules[i].ID
 	}
