@@ -36,6 +36,9 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 		return nil, ErrStopped
 	default:
 	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("detect: %w", context.Cause(ctx))
+	}
 	select {
 	case r.turn <- struct{}{}:
 		return func() { <-r.turn }, nil
