@@ -54,14 +54,12 @@ func (t *tx) send(keepLast bool) (pgx.BatchResults, error) {
 	}
 	for _, answer := range answers {
 		if err := answer(results); err != nil {
-			return nil, errors.Join(err, ignored(results.Close()))
+			_ = results.Close() // what else the server says follows from err
+			return nil, err
 		}
 	}
 	return results, nil
 }
-
-// ignored drops an error that the caller has already.
-func ignored(error) error { return nil }
 
 // Flush implements sqlstore.Tx.
 func (t *tx) Flush() error {
@@ -107,7 +105,8 @@ func (t *tx) Query(query string, args ...any) (sqlstore.Rows, error) {
 	}
 	found, err := results.Query()
 	if err != nil {
-		return nil, wrap(errors.Join(err, ignored(results.Close())))
+		_ = results.Close()
+		return nil, wrap(err)
 	}
 	return rows{found, results}, nil
 }
