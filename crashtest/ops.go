@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
@@ -34,7 +35,7 @@ const (
 	doCommit         = "commit"
 	doRelease        = "release"
 	doLook           = "look" // whether a change is half done
-	doAsk            = "ask"  // whether deliveries are open
+	doAsk            = "ask"  // whether deliveries or gaps are open
 	doStop           = "stop"
 )
 
@@ -139,8 +140,12 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		halfDone, err := halfChanges(ctx, s.store.Ports().Records)
 		return reply{HalfDone: halfDone}, err
 	case doAsk:
-		_, open, err := s.store.Ports().Outbox.NextDue(ctx, nil)
-		return reply{Open: open}, err
+		_, due, err := s.store.Ports().Outbox.NextDue(ctx, nil)
+		cursors, more := s.store.Ports().Journal.Cursors(ctx, watched()...)
+		filling := slices.ContainsFunc(cursors, func(c detect.Cursor) bool {
+			return slices.ContainsFunc(c.Gaps, func(g detect.Gap) bool { return g.Resume != "" })
+		})
+		return reply{Open: due || filling}, errors.Join(err, more)
 	}
 	return reply{}, errors.New("crashtest: " + o.Do + " is no operation")
 }

@@ -135,11 +135,7 @@ func readMoney(ctx context.Context, ledger billing.Ledger, owner string, s *stat
 }
 
 func readCursors(ctx context.Context, journal detect.Journal, s *state) error {
-	var targets []string
-	for _, name := range accountNames() {
-		targets = append(targets, target(name))
-	}
-	list, err := journal.Cursors(ctx, targets...)
+	list, err := journal.Cursors(ctx, watched()...)
 	s.Cursors = make(map[string]time.Time)
 	for _, c := range list {
 		if !c.Since.IsZero() {
@@ -147,4 +143,12 @@ func readCursors(ctx context.Context, journal detect.Journal, s *state) error {
 		}
 	}
 	return err
+}
+
+// watched returns the targets of all accounts.
+func watched() (list []string) {
+	for _, name := range accountNames() {
+		list = append(list, target(name))
+	}
+	return list
 }

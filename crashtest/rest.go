@@ -3,12 +3,12 @@ package main
 import "time"
 
 // finishing is the progress of nodes that rest at the end of a round: every post becomes visible,
-// then every account is read, then all deliveries end.
+// then every account is read, then gaps are filled and all deliveries end.
 type finishing struct {
 	*round
 	visible time.Time // time when every post is visible
 	stage   stage
-	quiet   int // number of consecutive answers that no delivery is open
+	quiet   int // number of consecutive answers that no delivery or gap is open
 }
 
 type stage int
@@ -16,7 +16,7 @@ type stage int
 const (
 	appearing stage = iota // posts become visible
 	reading                // each account is read after that
-	sending                // deliveries end
+	sending                // gaps are filled, deliveries end
 	finished
 )
 

@@ -12,7 +12,8 @@
 // speed" events come as fast as the backlog is worked off: ours in groups of all that
 // are waiting, up to 1,024, as the engine's committer groups what polls found, River's
 // too, by COPY, asynq's by 16 goroutines that enqueue. At a rate, an event's time is from when it was due to come until
-// its 2xx, the commit included.
+// its 2xx, the commit included; those of the first second do not count, in which connections are made and statements
+// prepared.
 //
 // A Redis server is started for the run, with appendonly and appendfsync
 // everysec, and a PostgreSQL server with its own settings, which syncs every commit;
@@ -20,7 +21,7 @@
 // says so. In the table "streamwatch" is the one on SQLite, which syncs every
 // commit. asynq looks for tasks every 10 ms when it is idle; its default of 1 s
 // would be its latency. River is told of jobs by NOTIFY, and fetches every millisecond
-// at most.
+// at most; a second row has its defaults, with which it fetches every 100 ms at most.
 package main
 
 import (

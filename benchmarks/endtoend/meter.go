@@ -16,7 +16,8 @@ const (
 	endpoints  = 16
 	inFlight   = 4                // requests to an endpoint
 	backlog    = 2048             // events recorded and not answered yet, at full speed
-	drainLimit = 30 * time.Second // for the last answer
+	drainLimit = 90 * time.Second // for the last answer
+	warmUp     = time.Second      // at a rate, whose events are not counted
 )
 
 var (
@@ -27,6 +28,7 @@ var (
 // meter counts what was accepted.
 type meter struct {
 	took     latency.Histogram
+	from     time.Time // events that came before are not counted in took
 	done     atomic.Int64
 	failed   atomic.Int64
 	room     chan struct{} // a place for each event of the backlog
@@ -40,10 +42,11 @@ func newMeter() *meter {
 
 // answered records the result for an event that came at a time.
 func (m *meter) answered(came time.Time, ok bool) {
-	if ok {
-		m.took.Record(time.Since(came))
-	} else {
+	switch {
+	case !ok:
 		m.failed.Add(1)
+	case !came.Before(m.from):
+		m.took.Record(time.Since(came))
 	}
 	m.done.Add(1)
 	if m.bounded {
@@ -60,6 +63,10 @@ func (m *meter) measure(c contestant, perSecond int, d time.Duration) (float64, 
 	m.bounded = perSecond == 0
 	goroutines, group := c.feeders()
 	began := time.Now()
+	if perSecond > 0 {
+		d += warmUp
+		m.from = began.Add(warmUp)
+	}
 	var put atomic.Int64
 	var wg sync.WaitGroup
 	errs := make([]error, goroutines)

@@ -132,14 +132,16 @@ func openers(snk *sink.Sink, dir, redisAddr string, pg *pgtest.Instance) []func(
 					return nil, err
 				}
 				return openOurs(report.Ours+", PostgreSQL", s, snk, m)
-			},
-			func(m *meter) (contestant, error) {
+			})
+		for _, tuned := range []bool{true, false} {
+			list = append(list, func(m *meter) (contestant, error) {
 				url, err := pg.NewDatabase()
 				if err != nil {
 					return nil, err
 				}
-				return openRiver(url, snk, m)
+				return openRiver(url, tuned, snk, m)
 			})
+		}
 	}
 	return list
 }

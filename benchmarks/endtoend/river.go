@@ -22,6 +22,7 @@ import (
 // posted with net/http.
 type jobs struct {
 	river.WorkerDefaults[job]
+	label  string
 	m      *meter
 	snk    *sink.Sink
 	http   *http.Client
@@ -37,10 +38,18 @@ type job struct {
 
 func (job) Kind() string { return "webhook" }
 
-// openRiver begins with an empty database. The producer is woken by NOTIFY, and its
-// pauses are the shortest that River allows.
-func openRiver(url string, snk *sink.Sink, m *meter) (_ contestant, err error) {
-	q := &jobs{m: m, snk: snk, http: post.Tuned(endpoints*inFlight, nil)}
+// openRiver begins with an empty database. The producer is woken by NOTIFY. With tuned,
+// its pauses are the shortest that River allows.
+func openRiver(url string, tuned bool, snk *sink.Sink, m *meter) (_ contestant, err error) {
+	q := &jobs{m: m, snk: snk, http: post.Tuned(endpoints*inFlight, nil), label: "River, its defaults"}
+	settings := &river.Config{
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: endpoints * inFlight}},
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	if tuned {
+		q.label = "River, 1 ms"
+		settings.FetchCooldown, settings.FetchPollInterval = river.FetchCooldownMin, river.FetchPollIntervalMin
+	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, err
@@ -54,28 +63,23 @@ func openRiver(url string, snk *sink.Sink, m *meter) (_ contestant, err error) {
 			q.pool.Close()
 		}
 	}()
-	quiet := slog.New(slog.DiscardHandler)
-	migrator, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Logger: quiet})
+	migrator, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Logger: settings.Logger})
 	if err != nil {
 		return nil, err
 	}
 	if _, err := migrator.Migrate(background, rivermigrate.DirectionUp, nil); err != nil {
 		return nil, err
 	}
-	workers := river.NewWorkers()
-	river.AddWorker(workers, q)
-	q.client, err = river.NewClient(riverpgxv5.New(q.pool), &river.Config{
-		Queues:        map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: endpoints * inFlight}},
-		FetchCooldown: river.FetchCooldownMin, FetchPollInterval: river.FetchPollIntervalMin,
-		Logger: quiet, Workers: workers,
-	})
+	settings.Workers = river.NewWorkers()
+	river.AddWorker(settings.Workers, q)
+	q.client, err = river.NewClient(riverpgxv5.New(q.pool), settings)
 	if err != nil {
 		return nil, err
 	}
 	return q, q.client.Start(background)
 }
 
-func (q *jobs) name() string { return "River, net/http" }
+func (q *jobs) name() string { return q.label }
 
 func (q *jobs) feeders() (goroutines, group int) { return 1, 1024 }
 

@@ -113,8 +113,9 @@ func (c *commit) askKnown(batches []*detect.Batch) error {
 			ids = append(ids, b.Events[i].ID)
 		}
 	}
+	// Of EXISTS, PostgreSQL would make a hash table of all events: it takes them for few.
 	return c.t.AskRows(`WITH asked (id) AS ({rows text}) SELECT id FROM asked
-		WHERE EXISTS (SELECT 1 FROM events e WHERE e.id = asked.id) OR EXISTS (SELECT 1 FROM removed_events r WHERE r.id = asked.id)`,
+		WHERE coalesce((SELECT 1 FROM events e WHERE e.id = asked.id), (SELECT 1 FROM removed_events r WHERE r.id = asked.id)) IS NOT NULL`,
 		1, ids, func(rows Rows) error {
 			var id string
 			err := rows.Scan(&id)

@@ -77,7 +77,7 @@ func (l *ledgerTx) load(entries ...billing.Entry) error {
 			return err
 		}},
 		{`WITH asked (id) AS ({rows text}) SELECT id FROM asked
-			WHERE EXISTS (SELECT 1 FROM ledger_entries e WHERE e.id = asked.id) OR EXISTS (SELECT 1 FROM removed_entries r WHERE r.id = asked.id)`,
+			WHERE coalesce((SELECT 1 FROM ledger_entries e WHERE e.id = asked.id), (SELECT 1 FROM removed_entries r WHERE r.id = asked.id)) IS NOT NULL`,
 			1, ids, func(rows Rows) error {
 				var id string
 				err := rows.Scan(&id)
