@@ -38,30 +38,17 @@ var copyDialect = sqlstore.CopyDialect{
 	Mark: `UPDATE schema_version SET version = %d`, Version: schemaVersion,
 	Used: `SELECT 1 FROM feed_end, fleet WHERE last > 0 OR beats > 0`,
 	Numbers: func(q sqlstore.Querier) (n transfer.Numbers, err error) {
-		found, err := q.Query(`SELECT (SELECT last FROM feed_end), (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM state_version_seq),
-			erased_seq, (SELECT epoch FROM fleet), delivery_epoch FROM totals`)
-		if err != nil {
-			return n, err
-		}
-		return n, sqlstore.EachRow(found, func(rows sqlstore.Rows) error {
-			return rows.Scan(&n.FeedEnd, &n.Version, &n.Erased, &n.Epoch, &n.DeliveryEpoch)
-		})
+		_, err = sqlstore.One(q, `SELECT (SELECT last FROM feed_end), (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM state_version_seq),
+			erased_seq, (SELECT epoch FROM fleet), delivery_epoch FROM totals`, nil, &n.FeedEnd, &n.Version, &n.Erased, &n.Epoch, &n.DeliveryEpoch)
+		return n, err
 	},
-	SetNumbers: func(t sqlstore.Tx, n *transfer.Numbers) error {
-		for _, change := range []struct {
-			query string
-			args  []any
-		}{
-			{`UPDATE feed_end SET last = ?`, []any{int64(n.FeedEnd)}},
-			{`SELECT setval('state_version_seq', ?1::bigint) WHERE ?1::bigint > 0`, []any{int64(n.Version)}},
-			{`SELECT setval('event_numbers', max(n)) FROM events HAVING max(n) > 0`, nil},
-			{`UPDATE totals SET erased_seq = ?, delivery_epoch = ?`, []any{int64(n.Erased), int64(n.DeliveryEpoch)}},
-			{`UPDATE fleet SET epoch = ?`, []any{int64(n.Epoch)}},
-		} {
-			if err := t.Exec(change.query, change.args...); err != nil {
-				return err
-			}
+	SetNumbers: func(n *transfer.Numbers) []sqlstore.Statement {
+		return []sqlstore.Statement{
+			{Query: `UPDATE feed_end SET last = ?`, Args: []any{int64(n.FeedEnd)}},
+			{Query: `SELECT setval('state_version_seq', ?1::bigint) WHERE ?1::bigint > 0`, Args: []any{int64(n.Version)}},
+			{Query: `SELECT setval('event_numbers', max(n)) FROM events HAVING max(n) > 0`},
+			{Query: `UPDATE totals SET erased_seq = ?, delivery_epoch = ?`, Args: []any{int64(n.Erased), int64(n.DeliveryEpoch)}},
+			{Query: `UPDATE fleet SET epoch = ?`, Args: []any{int64(n.Epoch)}},
 		}
-		return nil
 	},
 }

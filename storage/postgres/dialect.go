@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"errors"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -47,14 +46,12 @@ var dialect = sqlstore.Dialect{
 		SELECT d.n FROM head, LATERAL (SELECT f.n, f.due_at FROM deliveries f
 			WHERE f.endpoint_id = head.id AND f.due_at <= ?1 ORDER BY f.due_at, f.n LIMIT ?2) AS d
 		ORDER BY d.due_at, d.n LIMIT ?2`,
-	Newest: `0`,
-	Feed:   `UPDATE feed_end SET last = last + ? RETURNING last`,
-	Epoch:  `(SELECT epoch FROM fleet)`,
+	Feed:  `UPDATE feed_end SET last = last + ? RETURNING last`,
+	Epoch: `(SELECT epoch FROM fleet)`,
 	// An event goes a minute after it is no longer shown: no call that found it just before is then
 	// under way.
 	Removable: `SELECT event FROM settled WHERE settled_at <= ?3 - 60000000000 AND ?2::int IS NOT NULL
 		ORDER BY settled_at, event LIMIT ?1 FOR UPDATE SKIP LOCKED`,
-	NextDue: `SELECT due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`,
 	NextDueIn: `SELECT d.due_at FROM unnest(?::bigint[]) AS p (part), LATERAL (SELECT due_at FROM deliveries
 		WHERE part = p.part AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) AS d ORDER BY d.due_at LIMIT 1`,
 	Lanes: true,
@@ -62,9 +59,6 @@ var dialect = sqlstore.Dialect{
 	// for a ninth of all.
 	CountByEvent: true,
 	Totals:       totals,
-	RetainedOfAll: func(event, expired string) string {
-		return `NOT EXISTS (SELECT FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
-	},
 }
 
 // errNoOwner means that an owner has no row that could be locked. Write then begins again, and makes
@@ -90,39 +84,14 @@ func (b backend) LockOwners(t sqlstore.Tx, owners ...string) error {
 	return nil
 }
 
-// numberBlock is the increment of the sequence event_numbers.
-const numberBlock = 4096
-
-// numbers are events.n that this store has taken from the sequence.
-type numbers struct {
-	mu        sync.Mutex
-	next, end int64
-}
-
 // NumberEvents implements sqlstore.Backend. Numbers that are not used in the end are lost.
-func (b backend) NumberEvents(t sqlstore.Tx, count int) ([]int64, error) {
-	list, own := make([]int64, 0, count), &b.numbers
-	for {
-		own.mu.Lock()
-		for ; len(list) < count && own.next < own.end; own.next++ {
-			list = append(list, own.next)
-		}
-		own.mu.Unlock()
-		if len(list) == count {
-			return list, nil
-		}
-		var first int64
-		found, err := t.Query("SELECT nextval('event_numbers')")
-		if err == nil {
-			err = sqlstore.EachRow(found, func(rows sqlstore.Rows) error { return rows.Scan(&first) })
-		}
-		if err != nil {
-			return nil, err
-		}
-		own.mu.Lock()
-		own.next, own.end = first, first+numberBlock
-		own.mu.Unlock()
-	}
+func (b backend) NumberEvents(t sqlstore.Tx, count int, to *[]int64) error {
+	return t.Ask("SELECT nextval('event_numbers') FROM generate_series(1, ?::int)", []any{count}, func(rows sqlstore.Rows) error {
+		var n int64
+		err := rows.Scan(&n)
+		*to = append(*to, n)
+		return err
+	})
 }
 
 // totals returns the query for the totals of sources.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/internal/transfer"
+	"github.com/streamwatch/streamwatch/storage/internal/calls"
 	"github.com/streamwatch/streamwatch/storage/internal/serverclock"
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
@@ -55,7 +57,7 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, opts Options) (*Store, er
 }
 
 func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, err error) {
-	s := &Store{config: config}
+	s := &Store{config: config, calls: calls.New(ErrClosed)}
 	if opts.Now == nil {
 		s.clock = serverclock.New()
 		opts.Now = s.clock.Now
@@ -66,12 +68,11 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 	if config.ConnConfig.ValidateConnect == nil {
 		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	s.cut, s.cutNow = context.WithCancel(context.Background())
-	s.closing, s.closeNow = context.WithCancel(context.Background())
 	s.roles = &sqlstore.Store{Backend: backend{s}, Dialect: dialect, Name: "postgres", Now: s.opts.Now, Retention: s.opts.Retention}
+	s.removal.Removal = sqlstore.Removal{Store: s.roles, IDRetention: s.opts.IDRetention, EntryRetention: s.opts.EntryRetention, Few: 4 * sqlstore.RemoveStep}
 	defer func() {
 		if err != nil {
-			s.disconnect()
+			err = errors.Join(err, s.disconnect())
 		}
 	}()
 	if err := s.look(ctx); err != nil {
@@ -96,11 +97,8 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 		}
 	}
 	err = backend{s}.Read(ctx, func(q sqlstore.Querier) error {
-		found, err := q.Query(`SELECT delivery_epoch FROM totals`)
-		if err != nil {
-			return err
-		}
-		return sqlstore.EachRow(found, func(rows sqlstore.Rows) error { return rows.Scan(&s.roles.DeliveryEpoch) })
+		_, err := sqlstore.One(q, `SELECT delivery_epoch FROM totals`, nil, &s.roles.DeliveryEpoch)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -116,7 +114,8 @@ func (s *Store) setting(timeout time.Duration, local bool) string {
 	millis := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 	var parts []string
 	settings := map[string]string{
-		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability), "jit": "off",
+		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability),
+		"jit": "off", "max_parallel_workers_per_gather": "0", // they cost more than a page
 		"statement_timeout": millis(timeout), "lock_timeout": millis(lockTimeout), "idle_in_transaction_session_timeout": millis(idleTimeout),
 	}
 	if timeout == statementTimeout {

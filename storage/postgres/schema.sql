@@ -95,7 +95,7 @@ CREATE TABLE owners ( -- each change of what an owner has locks the row
 	removed_seq bigint NOT NULL DEFAULT 0 -- greatest events.seq that was removed
 ) WITH (fillfactor = 70);
 
-CREATE SEQUENCE event_numbers INCREMENT BY 4096; -- of events.n: each store takes as many at a time
+CREATE SEQUENCE event_numbers; -- of events.n
 CREATE TABLE events (
 	n               bigint PRIMARY KEY,
 	id              text COLLATE "C" NOT NULL UNIQUE,

@@ -24,6 +24,9 @@ const sendLimit = 5 * time.Second
 // SignalLook replaces all of them.
 const waitingSignals = 4096
 
+// longestPayload is NOTIFY's limit.
+const longestPayload = 7999 // bytes
+
 // lookDoc is a SignalLook.
 const lookDoc = `{"kind":"` + string(fleet.SignalLook) + `"}`
 
@@ -59,6 +62,9 @@ func (q *sender) add(sig fleet.Signal) error {
 	doc, err := json.Marshal(sig)
 	if err != nil {
 		return fmt.Errorf("postgres: signal: %w", err)
+	}
+	if len(doc) > longestPayload {
+		doc = []byte(lookDoc)
 	}
 	q.put(string(doc))
 	return nil
@@ -130,7 +136,7 @@ func (q *sender) flush(limit time.Duration) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if err := q.send(ctx, payloads(docs)); err != nil {
+	if err := q.send(ctx, docs); err != nil {
 		q.put(lookDoc)
 		return false
 	}

@@ -57,14 +57,12 @@ func TestSignalsAreSentTogether(t *testing.T) {
 			ms = append(ms, s.after.Milliseconds())
 			changed := 0
 			for _, p := range s.payloads {
-				var list []fleet.Signal
-				must(t, json.Unmarshal([]byte(p), &list))
-				for _, sig := range list {
-					if sig.Kind == fleet.SignalChanged {
-						changed++
-					} else {
-						heads++
-					}
+				var sig fleet.Signal
+				must(t, json.Unmarshal([]byte(p), &sig))
+				if sig.Kind == fleet.SignalChanged {
+					changed++
+				} else {
+					heads++
 				}
 			}
 			if changed > 1 {
@@ -80,12 +78,12 @@ func TestSignalsAreSentTogether(t *testing.T) {
 
 // Signals that cannot be sent, or are too many, become one to look.
 func TestSignalsAreNeverTooMany(t *testing.T) {
-	look := []string{"[" + lookDoc + "]"}
+	look := []string{lookDoc}
 	withSender(t, func(n int) bool { return n < 3 }, func(q *sender) {
 		q.add(head(1))
 		<-time.After(time.Minute)
 	}, func(sent []sentAt) {
-		want(t, "calls", fmt.Sprint(sent), fmt.Sprint([]sentAt{{0, []string{`[{"kind":"head","n":1}]`}}, {time.Second, look}, {2 * time.Second, look}}))
+		want(t, "calls", fmt.Sprint(sent), fmt.Sprint([]sentAt{{0, []string{`{"kind":"head","n":1}`}}, {time.Second, look}, {2 * time.Second, look}}))
 	})
 	withSender(t, nil, func(q *sender) {
 		q.add(head(0))
@@ -99,10 +97,10 @@ func TestSignalsAreNeverTooMany(t *testing.T) {
 		want string
 	}{{7900, strings.Repeat("k", 7900)}, {8000, ""}} {
 		withSender(t, nil, func(q *sender) { q.add(fleet.Signal{Kind: fleet.SignalHead, Key: strings.Repeat("k", row.key)}) }, func(sent []sentAt) {
-			var list []fleet.Signal
-			must(t, json.Unmarshal([]byte(sent[0].payloads[0]), &list))
-			want(t, fmt.Sprintf("a key of %d bytes", row.key), list[0].Key, row.want)
-			want(t, "signals", len(list), 1)
+			var sig fleet.Signal
+			must(t, json.Unmarshal([]byte(sent[0].payloads[0]), &sig))
+			want(t, fmt.Sprintf("a key of %d bytes", row.key), sig.Key, row.want)
+			want(t, "signals", len(sent[0].payloads), 1)
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,8 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// signals implements fleet.Signals with LISTEN and NOTIFY. A notification carries a list of signals
-// in JSON.
+// signals implements fleet.Signals with LISTEN and NOTIFY. A notification carries a signal in JSON.
 type signals struct{ s *Store }
 
 // channel returns the name of the channel, which is one of the database.
@@ -22,15 +20,12 @@ func (s *Store) channel() string { return fmt.Sprintf("streamwatch_%016x", fleet
 
 // Send implements fleet.Signals. It leaves the signal to the store's sender.
 func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
-	_, leave, err := g.s.hold(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return g.s.sender.add(sig)
+	return g.s.calls.Wait(ctx, func(ctx context.Context) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return g.s.sender.add(sig)
+	})
 }
 
 // notify sends payloads of the channel. The transaction does not wait for the disk, because it
@@ -52,33 +47,27 @@ const (
 // again after 50 ms, and after up to 1 s if that fails repeatedly. Behind a pooler that does not
 // carry notifications it calls fn with a SignalLook every second.
 func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
-	within, leave, err := g.s.hold(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	const shortest, longest = 50 * time.Millisecond, time.Second
-	wait, missed := shortest, false
-	for within.Err() == nil {
-		if !g.s.listens {
-			wait = looks
-		} else if heard := g.listen(within, missed, fn); heard {
-			wait = shortest
-		}
-		missed = true
-		select {
-		case <-within.Done():
-		case <-time.After(wait):
-			wait = min(2*wait, longest)
+	return g.s.calls.Wait(ctx, func(ctx context.Context) error {
+		const shortest, longest = 50 * time.Millisecond, time.Second
+		wait, missed := shortest, false
+		for ctx.Err() == nil {
 			if !g.s.listens {
-				fn(fleet.Signal{Kind: fleet.SignalLook})
+				wait = looks
+			} else if heard := g.listen(ctx, missed, fn); heard {
+				wait = shortest
+			}
+			missed = true
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+				wait = min(2*wait, longest)
+				if !g.s.listens {
+					fn(fleet.Signal{Kind: fleet.SignalLook})
+				}
 			}
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return ErrClosed
+		return ctx.Err()
+	})
 }
 
 // listen calls fn for each signal until the connection breaks. If missed is set, signals may have
@@ -102,14 +91,8 @@ func (g signals) listen(ctx context.Context, missed bool, fn func(fleet.Signal))
 		if err != nil || ctx.Err() != nil {
 			return true
 		}
-		var list []fleet.Signal
-		if n == nil || json.Unmarshal([]byte(n.Payload), &list) != nil {
-			continue
-		}
-		for _, sig := range list {
-			if ctx.Err() != nil {
-				return true
-			}
+		var sig fleet.Signal
+		if n != nil && json.Unmarshal([]byte(n.Payload), &sig) == nil {
 			fn(sig)
 		}
 	}
@@ -159,7 +142,7 @@ func (s *Store) heard(ctx context.Context, other *pgx.Conn) (bool, error) {
 	defer hangUp(conn)
 	const tries = 4
 	for range tries {
-		if _, err := other.Exec(ctx, "SELECT pg_notify($1, '[]')", s.channel()); err != nil {
+		if _, err := other.Exec(ctx, "SELECT pg_notify($1, '')", s.channel()); err != nil {
 			return false, err
 		}
 		if n, err := await(ctx, conn, looks/tries); n != nil || err != nil {
@@ -167,34 +150,4 @@ func (s *Store) heard(ctx context.Context, other *pgx.Conn) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// payloads writes signals as JSON lists that are short enough for NOTIFY. A signal that does not
-// fit into one becomes a SignalLook.
-func payloads(docs []string) []string {
-	const most = 7999 // bytes
-	var lists []string
-	var b strings.Builder
-	end := func() {
-		if b.Len() > 0 {
-			lists = append(lists, b.String()+"]")
-		}
-		b.Reset()
-	}
-	for _, doc := range docs {
-		if len(doc)+2 > most {
-			doc = lookDoc
-		}
-		if b.Len()+len(doc)+2 > most {
-			end()
-		}
-		if b.Len() == 0 {
-			b.WriteByte('[')
-		} else {
-			b.WriteByte(',')
-		}
-		b.WriteString(doc)
-	}
-	end()
-	return lists
 }

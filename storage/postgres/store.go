@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/internal/calls"
 	"github.com/streamwatch/streamwatch/storage/internal/serverclock"
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
@@ -37,15 +36,9 @@ type Store struct {
 	listens  bool   // whether connections hear notifications
 	local    string // statement that sets up a transaction; "" where connections are set up
 	sender   *sender
-	removal  retention
-	numbers  numbers
+	removal  removal
 
-	cut      context.Context
-	cutNow   context.CancelFunc // ends the calls in progress
-	closing  context.Context
-	closeNow context.CancelFunc // ends calls of Signals.Receive when Close begins
-	calling  sync.RWMutex       // calls in progress have it for reading; Close locks it for ever
-	closed   atomic.Bool
+	calls *calls.Gate
 
 	unfinished bool // the tables have an unfinished copy, opened to go on with that
 }
@@ -66,65 +59,27 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (sto
 // Close waits for the calls in progress and closes the connections. Every later call returns
 // ErrClosed, including a second Close. If ctx ends first, the calls in progress return ErrClosed;
 // what they write may be stored. Close then returns ctx.Err().
-func (s *Store) Close(ctx context.Context) (err error) {
-	if !s.closed.CompareAndSwap(false, true) {
-		return ErrClosed
-	}
-	s.closeNow()
-	idle := make(chan struct{})
-	go func() {
-		s.calling.Lock() // no call begins from here on
-		close(idle)
-	}()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	s.cutNow()
-	<-idle
-	s.sender.stop()
-	s.disconnect()
-	return err
+func (s *Store) Close(ctx context.Context) error {
+	return s.calls.Close(ctx, func() error { return nil }, s.disconnect)
 }
 
-func (s *Store) disconnect() {
+func (s *Store) disconnect() error {
+	if s.sender != nil {
+		s.sender.stop()
+	}
 	for _, pool := range []*pgxpool.Pool{s.searches, s.reads, s.writes} {
 		if pool != nil {
 			pool.Close()
 		}
 	}
-}
-
-// hold makes a call that ends when Close begins. leave ends it.
-func (s *Store) hold(ctx context.Context) (within context.Context, leave func(), err error) {
-	if !s.calling.TryRLock() {
-		return nil, nil, ErrClosed
-	}
-	within, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.closing, cancel)
-	return within, func() { stop(); cancel(); s.calling.RUnlock() }, nil
+	return nil
 }
 
 // during makes a call that ends when Close cuts the calls in progress.
 func (s *Store) during(ctx context.Context, call func(context.Context) error) error {
-	if !s.calling.TryRLock() {
-		return ErrClosed
-	}
-	defer s.calling.RUnlock()
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.cut, cancel)()
-	err := call(inner)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case s.cut.Err() != nil:
-		return ErrClosed
-	case errors.Is(err, sqlstore.ErrMissing):
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	err := s.calls.Do(ctx, call)
+	if errors.Is(err, sqlstore.ErrMissing) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return err
 }

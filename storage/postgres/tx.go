@@ -128,12 +128,12 @@ func (t *tx) ask(sql string, args []any, f func(sqlstore.Rows) error) {
 }
 
 // ExecRows implements sqlstore.Tx.
-func (t *tx) ExecRows(query string, _ int, values []any) error {
+func (t *tx) ExecRows(query string, values []any) error {
 	return t.inRows(query, values, func(sql string, args []any) { t.queue(sql, args, done) })
 }
 
 // AskRows implements sqlstore.Tx.
-func (t *tx) AskRows(query string, _ int, values []any, f func(sqlstore.Rows) error) error {
+func (t *tx) AskRows(query string, values []any, f func(sqlstore.Rows) error) error {
 	return t.inRows(query, values, func(sql string, args []any) { t.ask(sql, args, f) })
 }
 

@@ -33,10 +33,10 @@ var errMixup = errors.New("redisstore: answer belongs to another call")
 // most once, however often it is sent. After an error that wraps ErrUnknown it may have taken
 // effect, after other errors it has not.
 func (s *Store) run(ctx context.Context, name string, args ...any) ([]any, error) {
-	if err := s.calling.enter(); err != nil {
+	if err := s.calls.Enter(); err != nil {
 		return nil, err
 	}
-	defer s.calling.leave()
+	defer s.calls.Leave()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Store) run(ctx context.Context, name string, args ...any) ([]any, error
 		case sl = <-s.slots:
 		case <-ctx.Done():
 			return nil, s.ended(ctx)
-		case <-s.cut.Done():
+		case <-s.calls.Cut().Done():
 			return nil, s.ended(ctx)
 		}
 		defer func() { s.slots <- sl }()
@@ -77,7 +77,7 @@ func (s *Store) run(ctx context.Context, name string, args ...any) ([]any, error
 	switch {
 	case err == nil:
 		return out, nil
-	case ctx.Err() == nil && s.cut.Err() == nil:
+	case ctx.Err() == nil && s.calls.Cut().Err() == nil:
 		return nil, fmt.Errorf("redisstore: %s: %w", name, err)
 	case errors.Is(err, ErrUnknown):
 		return nil, fmt.Errorf("%w: %s: %w", ErrUnknown, name, s.ended(ctx))
@@ -127,11 +127,11 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 	v := judge(err)
 	// A cluster client may have made several attempts of its own.
 	unknown := v.sent || s.cluster
-	if v.again && ctx.Err() == nil && s.cut.Err() == nil {
+	if v.again && ctx.Err() == nil && s.calls.Cut().Err() == nil {
 		s.stats.fail(s.opts.Logger, err)
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(s.cut, cancel)()
+		defer context.AfterFunc(s.calls.Cut(), cancel)()
 		b := backoff.NewExponentialBackOff(backoff.WithInitialInterval(5*time.Millisecond),
 			backoff.WithMaxInterval(250*time.Millisecond), backoff.WithMaxElapsedTime(s.opts.RetryFor))
 		err = backoff.Retry(func() error {

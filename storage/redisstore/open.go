@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/streamwatch/streamwatch/storage/internal/calls"
 	"github.com/streamwatch/streamwatch/storage/internal/serverclock"
 )
 
@@ -49,7 +50,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	own.ContextTimeoutEnabled = true
 	own.ReadOnly, own.RouteByLatency, own.RouteRandomly = false, false, false
 	s := &Store{
-		opts: opts, clock: server, redis: redis.NewUniversalClient(&own), prefix: "{" + opts.Name + "}:", client: rand.Text(),
+		opts: opts, clock: server, redis: redis.NewUniversalClient(&own), prefix: "{" + opts.Name + "}:", client: rand.Text(), calls: calls.New(ErrClosed),
 		slots: make(chan *slot, callSlots), bound: newBindings(),
 	}
 	_, s.cluster = s.redis.(*redis.ClusterClient)
@@ -57,10 +58,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 		s.slots <- &slot{field: strconv.Itoa(i)}
 	}
 	s.added.Store(removalStep) // the first commit removes old events that earlier stores have left
-	s.cut, s.cutNow = context.WithCancel(context.Background())
-	s.closing, s.closeNow = context.WithCancel(s.cut)
 	if err := s.check(ctx, own.Protocol); err != nil {
-		s.cutNow()
 		return nil, errors.Join(err, s.redis.Close())
 	}
 	return s, nil

@@ -20,10 +20,10 @@ func (g signals) channel() string { return g.s.prefix + "signals" }
 // Send implements fleet.Signals. It makes one attempt.
 func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 	s := g.s
-	if err := s.calling.enter(); err != nil {
+	if err := s.calls.Enter(); err != nil {
 		return err
 	}
-	defer s.calling.leave()
+	defer s.calls.Leave()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -49,30 +49,23 @@ func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 // Receive implements fleet.Signals. When the connection breaks, it connects again after 50 ms, and
 // after up to 1 s if that fails repeatedly.
 func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
-	s := g.s
-	if err := s.calling.enter(); err != nil {
-		return err
-	}
-	defer s.calling.leave()
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.closing, cancel)()
-
-	const shortest, longest = 50 * time.Millisecond, time.Second
-	wait, missed := shortest, false
-	for within.Err() == nil {
-		if heard := g.listen(within, missed, fn); heard {
-			wait = shortest
+	return g.s.calls.Wait(ctx, func(ctx context.Context) error {
+		const shortest, longest = 50 * time.Millisecond, time.Second
+		wait, missed := shortest, false
+		for ctx.Err() == nil {
+			if heard := g.listen(ctx, missed, fn); heard {
+				wait = shortest
+			}
+			missed = true
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+				wait = min(2*wait, longest)
+			}
+			g.s.reload(ctx)
 		}
-		missed = true
-		select {
-		case <-within.Done():
-		case <-time.After(wait):
-			wait = min(2*wait, longest)
-		}
-		s.reload(within)
-	}
-	return s.ended(ctx)
+		return ctx.Err()
+	})
 }
 
 // quiet is how long a connection may be without a message before it is pinged. After twice that

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/internal/calls"
 	"github.com/streamwatch/streamwatch/storage/internal/serverclock"
 )
 
@@ -37,11 +37,7 @@ type Store struct {
 	keys  sync.Map // []any by *script
 	stats stats
 
-	cut      context.Context
-	cutNow   context.CancelFunc // ends the calls in progress
-	closing  context.Context
-	closeNow context.CancelFunc // ends calls of Signals.Receive when Close begins
-	calling  gate
+	calls *calls.Gate
 }
 
 // Ports returns the store's ports.
@@ -55,61 +51,12 @@ func (s *Store) Ports() storage.Ports {
 // wrapped with ErrUnknown if they may have written, and Close returns ctx.Err(). Close does not
 // remove data from the server.
 func (s *Store) Close(ctx context.Context) error {
-	idle, err := s.calling.shut()
-	if err != nil {
-		return err
-	}
-	s.closeNow()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	s.cutNow()
-	e := s.redis.Close() // also ends the calls that still wait for an answer
-	<-idle
-	if e != nil {
-		err = errors.Join(err, fmt.Errorf("redisstore: %w", e))
-	}
-	return err
-}
-
-// gate counts the calls in progress until it is shut.
-type gate struct {
-	mu      sync.Mutex
-	callers int
-	idle    chan struct{} // nil while open; closed when shut and empty
-}
-
-func (g *gate) enter() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.idle != nil {
-		return ErrClosed
-	}
-	g.callers++
-	return nil
-}
-
-func (g *gate) leave() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.callers--; g.callers == 0 && g.idle != nil {
-		close(g.idle)
-	}
-}
-
-func (g *gate) shut() (idle <-chan struct{}, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.idle != nil {
-		return nil, ErrClosed
-	}
-	g.idle = make(chan struct{})
-	if g.callers == 0 {
-		close(g.idle)
-	}
-	return g.idle, nil
+	return s.calls.Close(ctx, func() error {
+		if err := s.redis.Close(); err != nil { // also ends the calls that still wait for an answer
+			return fmt.Errorf("redisstore: %w", err)
+		}
+		return nil
+	}, func() error { return nil })
 }
 
 // maxPage is the maximum size of a page of deliveries or entries. Callers of the ports ask for less.

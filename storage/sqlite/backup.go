@@ -28,7 +28,7 @@ import (
 // it that end in -wal and -shm. Then copy the backup to the place of the file. If an old -wal file
 // were still there, SQLite would apply it to the backup.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	return s.during(ctx, func(ctx context.Context) error { return backup(ctx, path, s.path) })
+	return s.calls.Do(ctx, func(ctx context.Context) error { return backup(ctx, path, s.path) })
 }
 
 // BackupFile does the same as Backup, for a file that another process may have open. It refuses the

@@ -33,48 +33,32 @@ var copyDialect = sqlstore.CopyDialect{
 	Mark: `PRAGMA user_version = %d`, Version: schemaVersion,
 	Used: `SELECT 1 FROM totals WHERE erased_seq > 0 OR epoch > 0 OR removed > 0`,
 	Numbers: func(q sqlstore.Querier) (n transfer.Numbers, err error) {
-		err = only(q, `SELECT coalesce((SELECT max(n) FROM feed), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'state'), 0), erased_seq, epoch FROM totals`,
-			&n.FeedEnd, &n.Version, &n.Erased, &n.Epoch)
+		_, err = sqlstore.One(q, `SELECT coalesce((SELECT max(n) FROM feed), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'state'), 0), erased_seq, epoch FROM totals`,
+			nil, &n.FeedEnd, &n.Version, &n.Erased, &n.Epoch)
 		if err == nil {
 			n.DeliveryEpoch, err = deliveryEpoch(q)
 		}
 		return n, err
 	},
-	SetNumbers: func(t sqlstore.Tx, n *transfer.Numbers) error {
-		for _, change := range []struct {
-			query string
-			args  []any
-		}{
-			{`UPDATE totals SET erased_seq = ?, epoch = ?`, []any{int64(n.Erased), int64(n.Epoch)}},
-			{`DELETE FROM sqlite_sequence WHERE name = 'state'`, nil},
-			{`INSERT INTO sqlite_sequence (name, seq) VALUES ('state', ?)`, []any{int64(n.Version)}},
-		} {
-			if err := t.Exec(change.query, change.args...); err != nil {
-				return err
-			}
+	SetNumbers: func(n *transfer.Numbers) []sqlstore.Statement {
+		list := []sqlstore.Statement{
+			{Query: `UPDATE totals SET erased_seq = ?, epoch = ?`, Args: []any{int64(n.Erased), int64(n.Epoch)}},
+			{Query: `DELETE FROM sqlite_sequence WHERE name = 'state'`},
+			{Query: `INSERT INTO sqlite_sequence (name, seq) VALUES ('state', ?)`, Args: []any{int64(n.Version)}},
 		}
-		if n.DeliveryEpoch == n.Epoch {
-			return nil
+		if n.DeliveryEpoch != n.Epoch {
+			list = append(list, sqlstore.Statement{Query: fmt.Sprintf(`CREATE TABLE delivery_epoch AS SELECT %d AS epoch`, n.DeliveryEpoch)}) // see schema
 		}
-		return t.Exec(fmt.Sprintf(`CREATE TABLE delivery_epoch AS SELECT %d AS epoch`, n.DeliveryEpoch)) // see schema
+		return list
 	},
 }
 
 // deliveryEpoch reads the epoch of the ids of deliveries: see schema.
 func deliveryEpoch(q sqlstore.Querier) (epoch uint64, err error) {
 	var own bool
-	err = only(q, `SELECT epoch, EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'delivery_epoch') FROM totals`, &epoch, &own)
+	_, err = sqlstore.One(q, `SELECT epoch, EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'delivery_epoch') FROM totals`, nil, &epoch, &own)
 	if err == nil && own {
-		err = only(q, `SELECT epoch FROM delivery_epoch`, &epoch)
+		_, err = sqlstore.One(q, `SELECT epoch FROM delivery_epoch`, nil, &epoch)
 	}
 	return epoch, err
-}
-
-// only scans the only row of a query.
-func only(q sqlstore.Querier, query string, into ...any) error {
-	found, err := q.Query(query)
-	if err != nil {
-		return err
-	}
-	return sqlstore.EachRow(found, func(rows sqlstore.Rows) error { return rows.Scan(into...) })
 }

@@ -33,6 +33,13 @@ func plain(query string) string {
 	return done
 }
 
+// widthOf returns the number of columns in the rows of a query.
+func widthOf(query string) int {
+	_, types, _ := strings.Cut(query, "{rows ")
+	types, _, _ = strings.Cut(types, "}")
+	return 1 + strings.Count(types, ",")
+}
+
 // text returns the SQL of a query of package sqlstore, with the placeholders of rows times width
 // values.
 func text(query string, rows, width int) string {
@@ -48,15 +55,13 @@ func text(query string, rows, width int) string {
 var dialect = sqlstore.Dialect{
 	Settling: `SELECT * FROM deliveries WHERE id IN ({rows text})`,
 	FirstDue: `SELECT d.n FROM (SELECT n, due_at, endpoint_id FROM deliveries WHERE due_at <= ?1 ORDER BY due_at, n LIMIT %d) AS d WHERE `,
-	Newest:   newestEvent,
 	Feed:     `SELECT coalesce(max(n), 0) + ? FROM feed`,
 	Epoch:    `(SELECT epoch FROM totals)`,
 	Dropping: `UPDATE totals SET newest = ` + newestEvent + `, removed = removed + ?`,
 	// Of the first ?1 settled events, those past their retention come first, and those too many.
 	Removable: `SELECT event FROM settled ORDER BY settled_at, event LIMIT min(?1, max(
 		(SELECT ` + newestEvent + ` - removed FROM totals) - ?2, (SELECT count(*) FROM (SELECT 1 FROM settled WHERE settled_at <= ?3 LIMIT ?1))))`,
-	NextDue: `SELECT due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`,
-	Totals:  totals,
+	Totals: totals,
 	RetainedOfAll: func(event, expired string) string { // reads the list of events past their retention once
 		return event + ` NOT IN (SELECT event FROM settled WHERE settled_at <= ` + expired + `)`
 	},
@@ -88,7 +93,17 @@ func (b backend) Fence(sqlstore.Tx, []*detect.Batch) error { return nil }
 func (b backend) LockOwners(sqlstore.Tx, ...string) error { return nil }
 
 // NumberEvents implements sqlstore.Backend.
-func (b backend) NumberEvents(sqlstore.Tx, int) ([]int64, error) { return nil, nil }
+func (b backend) NumberEvents(t sqlstore.Tx, count int, to *[]int64) error {
+	return t.Ask(`SELECT `+newestEvent, nil, func(rows sqlstore.Rows) error {
+		var newest int64
+		err := rows.Scan(&newest)
+		for range count {
+			newest++
+			*to = append(*to, newest)
+		}
+		return err
+	})
+}
 
 // readable returns SQL that formats a stored time as RFC 3339 in UTC with milliseconds. The SQL
 // gives NULL for NULL and for times before 1970.

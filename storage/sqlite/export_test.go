@@ -103,7 +103,7 @@ func (s *Store) Panic(ctx context.Context) error {
 func (s *Store) FailHalfWay(ctx context.Context) error {
 	const never = int64(math.MaxInt64) // retention removes no such row
 	return s.write(ctx, func(t *tx) error {
-		return t.ExecRows(`{insert} settled (event, settled_at) {rows int,int}`, 2, []any{71, never, 72, never, 71, never, 73, never})
+		return t.ExecRows(`{insert} settled (event, settled_at) {rows int,int}`, []any{71, never, 72, never, 71, never, 73, never})
 	})
 }
 

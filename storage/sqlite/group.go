@@ -86,8 +86,8 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 		return nil
 	}
 	var notRemoved error // no reason to refuse new rows
-	if w.retention.due(t.added) {
-		if notRemoved, err = t.inSavepoint(w.retention.remove); err != nil {
+	if step := w.removal.Due(t.added); step > 0 {
+		if notRemoved, err = t.inSavepoint(func(t *tx) error { return w.removal.Remove(t, step) }); err != nil {
 			return err
 		}
 	}

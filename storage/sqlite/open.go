@@ -18,6 +18,7 @@ import (
 	result "modernc.org/sqlite/lib"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/storage/internal/calls"
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
@@ -60,8 +61,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if err := makeFile(path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, opts: opts}
-	s.cut, s.cutNow = context.WithCancel(context.Background())
+	s := &Store{path: path, opts: opts, calls: calls.New(ErrClosed)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.disconnect())
@@ -86,8 +86,10 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if opts.Admin {
 		s.roles.Refuse = ErrAdmin
 	}
-	r := newRetention(s.roles, &s.opts)
-	if err = s.prepare(ctx, conn, &r); err != nil {
+	removal := &sqlstore.Removal{Store: s.roles, IDRetention: opts.IDRetention, EntryRetention: opts.EntryRetention,
+		MaxEvents: opts.MaxEvents, MaxEventIDs: opts.MaxEventIDs, MaxEntries: opts.MaxEntries,
+		Few: min(4*sqlstore.RemoveStep, opts.MaxEvents/100, opts.MaxEventIDs/100, opts.MaxEntries/100)}
+	if err = s.prepare(ctx, conn, removal); err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 		conn.Close()
 		return nil, wrap(err)
 	}
-	s.w = newWriter(s.writes, conn, s.opts.Logger, r)
+	s.w = newWriter(s.writes, conn, s.opts.Logger, removal)
 	s.w.path, s.w.file = path, file
 	go s.w.run()
 	return s, nil
@@ -112,12 +114,12 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 
 // prepare refuses a foreign file, waits until no other Store has the file, and creates the schema in
 // an empty one.
-func (s *Store) prepare(ctx context.Context, conn *sql.Conn, r *retention) (err error) {
+func (s *Store) prepare(ctx context.Context, conn *sql.Conn, removal *sqlstore.Removal) (err error) {
 	if err = checkFile(ctx, conn); err == errUnfinished && s.opts.target {
 		s.unfinished, err = true, nil
 	} else if err == errEmpty {
-		r.next = s.opts.Now().Add(time.Second) // an empty store has nothing to remove
-		err = os.Chmod(s.path, 0o600)          // the mode that createFile sets
+		removal.Next = s.opts.Now().Add(time.Second) // an empty store has nothing to remove
+		err = os.Chmod(s.path, 0o600)                // the mode that createFile sets
 	}
 	if err != nil {
 		return wrap(err)

@@ -5,11 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/internal/calls"
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
@@ -28,10 +27,7 @@ type Store struct {
 	writes   *sql.DB // one connection
 	reads    *sql.DB // a few connections, read-only
 	searches *sql.DB // as many more, for slow queries
-	cut      context.Context
-	cutNow   context.CancelFunc // cancels cut, which ends the calls in progress
-	calling  sync.RWMutex       // calls in progress have it for reading; Close locks it for ever
-	closed   atomic.Bool
+	calls    *calls.Gate
 
 	unfinished bool // the file is an unfinished copy, opened to go on with that
 }
@@ -52,25 +48,12 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (sto
 // Close waits for the calls in progress and closes the file. Every later call returns ErrClosed,
 // including a second Close. If ctx ends first, reads and queued writes return ErrClosed. Close then
 // finishes the current transaction and returns ctx.Err().
-func (s *Store) Close(ctx context.Context) (err error) {
-	if !s.closed.CompareAndSwap(false, true) {
-		return ErrClosed
-	}
-	idle := make(chan struct{})
-	go func() {
-		s.calling.Lock() // no call begins from here on
-		close(idle)
-	}()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-		err = ctx.Err()
-		s.cutNow()
-	}
-	s.w.stop()
-	crashpoint.Hit("sqlite.close.stopped")
-	s.cutNow()
-	return errors.Join(err, s.disconnect())
+func (s *Store) Close(ctx context.Context) error {
+	return s.calls.Close(ctx, func() error {
+		s.w.stop()
+		crashpoint.Hit("sqlite.close.stopped")
+		return nil
+	}, s.disconnect)
 }
 
 // disconnect closes the connections. Closing the writer's, which is the last one, copies the log
@@ -112,10 +95,10 @@ func (s backend) Search(ctx context.Context, do func(sqlstore.Querier) error) er
 }
 
 func (s *Store) write(ctx context.Context, do func(*tx) error) error {
-	if !s.calling.TryRLock() {
-		return ErrClosed
+	if err := s.calls.Enter(); err != nil {
+		return err
 	}
-	defer s.calling.RUnlock()
+	defer s.calls.Leave()
 	return s.w.write(ctx, do)
 }
 
@@ -133,28 +116,7 @@ func (r *snapshot) Query(query string, args ...any) (sqlstore.Rows, error) {
 
 // show runs do on a snapshot from a pool.
 func (s *Store) show(ctx context.Context, from *sql.DB, do func(sqlstore.Querier) error) error {
-	return s.during(ctx, func(ctx context.Context) error { return look(ctx, from, do) })
-}
-
-// during makes a call that ends when Close cuts the calls in progress.
-func (s *Store) during(ctx context.Context, call func(context.Context) error) error {
-	if !s.calling.TryRLock() {
-		return ErrClosed
-	}
-	defer s.calling.RUnlock()
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.cut, cancel)()
-	err := call(inner)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err() // SQLite's error would say "interrupted"
-	case s.cut.Err() != nil:
-		return ErrClosed
-	}
-	return err
+	return s.calls.Do(ctx, func(ctx context.Context) error { return look(ctx, from, do) })
 }
 
 func look(ctx context.Context, from *sql.DB, do func(sqlstore.Querier) error) error {

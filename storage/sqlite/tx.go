@@ -39,10 +39,11 @@ func (t *tx) prepare(key statement) (*sql.Stmt, error) {
 // the driver searches a list of all of them. With more parameters that costs more than they save.
 const maxParams = 64
 
-// inRows runs a query for many rows of width values each. It passes several rows to a statement,
+// inRows runs a query for many rows of values. It passes several rows to a statement,
 // because a statement costs about as much as a row. Above 8 rows it passes a multiple of 8: there
 // are fewer statements to prepare, each of which costs as much as several runs.
-func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt, values []any) error) error {
+func (t *tx) inRows(query string, values []any, run func(s *sql.Stmt, values []any) error) error {
+	width := widthOf(query)
 	for len(values) > 0 {
 		n := min(len(values), maxParams) / width
 		n = max(min(n, 8), n-n%8)
@@ -59,16 +60,16 @@ func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt,
 }
 
 // ExecRows implements sqlstore.Tx.
-func (t *tx) ExecRows(query string, width int, values []any) error {
-	return t.inRows(query, width, values, func(s *sql.Stmt, values []any) error {
+func (t *tx) ExecRows(query string, values []any) error {
+	return t.inRows(query, values, func(s *sql.Stmt, values []any) error {
 		_, err := s.ExecContext(context.Background(), values...)
 		return wrap(err)
 	})
 }
 
 // AskRows implements sqlstore.Tx.
-func (t *tx) AskRows(query string, width int, values []any, f func(sqlstore.Rows) error) error {
-	return t.inRows(query, width, values, func(s *sql.Stmt, values []any) error {
+func (t *tx) AskRows(query string, values []any, f func(sqlstore.Rows) error) error {
+	return t.inRows(query, values, func(s *sql.Stmt, values []any) error {
 		found, err := s.QueryContext(context.Background(), values...)
 		if err != nil {
 			return wrap(err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
 // maxGroup is the maximum number of calls that share a transaction. It limits how long the first of
@@ -20,9 +22,9 @@ const maxQueued = 1024
 // disk. The next transaction takes all of them, and they share the cost of its sync. No call waits
 // for others to arrive.
 type writer struct {
-	db        *sql.DB
-	logger    *slog.Logger
-	retention retention
+	db      *sql.DB
+	logger  *slog.Logger
+	removal *sqlstore.Removal
 
 	queue chan *job
 	ctx   context.Context // ends when stop is called
@@ -48,9 +50,9 @@ type job struct {
 }
 
 // newWriter returns a writer that uses conn, a connection of db.
-func newWriter(db *sql.DB, conn *sql.Conn, logger *slog.Logger, r retention) *writer {
+func newWriter(db *sql.DB, conn *sql.Conn, logger *slog.Logger, removal *sqlstore.Removal) *writer {
 	w := &writer{
-		db: db, logger: logger, retention: r,
+		db: db, logger: logger, removal: removal,
 		queue: make(chan *job, maxQueued), done: make(chan struct{}),
 	}
 	w.ctx, w.end = context.WithCancel(context.Background())

@@ -28,7 +28,7 @@ func (s *Store) claimable(t Tx, r *deliver.ClaimRequest) (ns []int64, err error)
 	if err != nil || len(ns) == limit {
 		return ns, err
 	}
-	more, err := one(t, `SELECT 1 FROM deliveries WHERE due_at <= ? LIMIT 1 OFFSET ?`, []any{now, reach})
+	more, err := One(t, `SELECT 1 FROM deliveries WHERE due_at <= ? LIMIT 1 OFFSET ?`, []any{now, reach})
 	if err != nil || !more {
 		return ns, err
 	}

@@ -26,8 +26,8 @@ type commit struct {
 	gone    refused                     // owners whose events and charges are dropped
 	dropped []string                    // those that had some
 	lastSeq map[string]uint64           // by owner
-	newest  int64                       // highest events.n
-	numbers []int64                     // new ones, if Backend.NumberEvents gives them
+	numbers []int64                     // events.n for new events
+	made    int                         // events
 	out     []outcome
 
 	events, deliveries, settled []any // rows to write
@@ -71,18 +71,6 @@ func (c *commit) all(batches []*detect.Batch) error {
 	if err := c.ledger.load(charges...); err != nil { // which flushes
 		return err
 	}
-	fresh := 0
-	for _, b := range batches {
-		for i := range b.Events {
-			if !c.known[b.Events[i].ID] {
-				fresh++
-			}
-		}
-	}
-	var err error
-	if c.numbers, err = c.NumberEvents(c.t, fresh); err != nil {
-		return err
-	}
 	for _, b := range batches {
 		if err := c.batch(b); err != nil {
 			return err
@@ -116,7 +104,7 @@ func (c *commit) askKnown(batches []*detect.Batch) error {
 	// Of EXISTS, PostgreSQL would make a hash table of all events: it takes them for few.
 	return c.t.AskRows(`WITH asked (id) AS ({rows text}) SELECT id FROM asked
 		WHERE coalesce((SELECT 1 FROM events e WHERE e.id = asked.id), (SELECT 1 FROM removed_events r WHERE r.id = asked.id)) IS NOT NULL`,
-		1, ids, func(rows Rows) error {
+		ids, func(rows Rows) error {
 			var id string
 			err := rows.Scan(&id)
 			c.known[id] = true
@@ -141,7 +129,7 @@ func (c *commit) askEndpoints(batches []*detect.Batch) error {
 		SELECT source.owner, source.kind, source.id, r.id FROM source {join} records r
 		ON r.owner = source.owner AND r.parent_kind = source.kind AND r.parent = source.id AND r.parent <> ''
 		WHERE r.kind = '`+string(record.Endpoint)+`' AND r.status = '`+string(deliver.EndpointActive)+`' ORDER BY r.n`,
-		3, sources, func(rows Rows) error {
+		sources, func(rows Rows) error {
 			var source deliver.Source
 			var endpoint string
 			err := rows.Scan(&source.Owner, &source.Kind, &source.ID, &endpoint)
@@ -155,8 +143,17 @@ func boundTo(ev *deliver.Event) deliver.Source {
 	return deliver.Source{Owner: ev.Source.Owner, Kind: ev.Source.Kind, ID: ev.Source.ID}
 }
 
-// askNumbers asks for the last event number of each owner, and the highest events.n.
-func (c *commit) askNumbers([]*detect.Batch) error {
+// askNumbers asks for the last event number of each owner, and for events.n.
+func (c *commit) askNumbers(batches []*detect.Batch) error {
+	count := 0
+	for _, b := range batches {
+		count += len(b.Events)
+	}
+	if count > 0 {
+		if err := c.NumberEvents(c.t, count, &c.numbers); err != nil {
+			return err
+		}
+	}
 	var owners []any
 	for source := range c.bound {
 		if _, asked := c.lastSeq[source.Owner]; !asked {
@@ -166,24 +163,14 @@ func (c *commit) askNumbers([]*detect.Batch) error {
 	}
 	return c.t.AskRows(`WITH asked (owner) AS ({rows text})
 		SELECT owner, coalesce(nullif({max}(coalesce((SELECT max(e.seq) FROM events e WHERE e.owner = asked.owner), 0),
-			coalesce((SELECT o.removed_seq FROM owners o WHERE o.owner = asked.owner), 0)), 0), (SELECT erased_seq FROM totals)), `+c.Newest+`
-			FROM asked`, 1, owners, func(rows Rows) error {
+			coalesce((SELECT o.removed_seq FROM owners o WHERE o.owner = asked.owner), 0)), 0), (SELECT erased_seq FROM totals))
+			FROM asked`, owners, func(rows Rows) error {
 		var owner string
 		var seq uint64
-		err := rows.Scan(&owner, &seq, &c.newest)
+		err := rows.Scan(&owner, &seq)
 		c.lastSeq[owner] = seq
 		return err
 	})
-}
-
-// number returns the number of a new event.
-func (c *commit) number() (n int64) {
-	if c.numbers == nil {
-		c.newest++
-		return c.newest
-	}
-	n, c.numbers = c.numbers[0], c.numbers[1:]
-	return n
 }
 
 func (c *commit) batch(b *detect.Batch) error {
@@ -230,9 +217,11 @@ func (c *commit) batch(b *detect.Batch) error {
 // event records a new event and makes its deliveries.
 func (c *commit) event(ev *deliver.Event, b *detect.Batch, out *outcome) error {
 	c.lastSeq[ev.Source.Owner]++
-	n := c.number()
+	n := c.numbers[0]
+	c.numbers = c.numbers[1:]
 	ev.Seq, ev.CommittedAt = c.lastSeq[ev.Source.Owner], c.now
 	c.events = eventValues(c.events, n, ev)
+	c.made++
 	bound := c.bound[boundTo(ev)]
 	to := receivers(bound, ev.Handlers)
 	if len(to) > maxDeliveries {
@@ -278,23 +267,22 @@ func (c *commit) write() error {
 	}
 	for _, rows := range []struct {
 		query  string
-		width  int
 		values []any
 	}{
-		{`{insert} events (` + eventColumns + `, author_key) {rows ` + eventTypes + `}`, eventWidth, c.events},
-		{c.insertDeliveries(), c.deliveryWidth(), c.deliveries},
-		{`{insert} settled (event, settled_at) {rows int,int}`, 2, c.settled},
+		{insertEvents, c.events},
+		{c.insertDeliveries(), c.deliveries},
+		{`{insert} settled (event, settled_at) {rows int,int}`, c.settled},
 		{`{insert} cursors (` + cursorColumns + `) {rows text,int,text,text,text} ON CONFLICT (target) DO UPDATE
-			SET since = excluded.since, user_id = excluded.user_id, gaps = excluded.gaps, position = excluded.position`, 5, cursors},
+			SET since = excluded.since, user_id = excluded.user_id, gaps = excluded.gaps, position = excluded.position`, cursors},
 	} {
 		// Stop at the first error. SQLite may have ended the transaction, and a later statement
 		// would then be committed on its own.
-		if err := c.t.ExecRows(rows.query, rows.width, rows.values); err != nil {
+		if err := c.t.ExecRows(rows.query, rows.values); err != nil {
 			return err
 		}
 		crashpoint.Hit("sqlstore.commit.table")
 	}
-	c.t.Added(len(c.events) / eventWidth)
+	c.t.Added(c.made)
 	if err := c.ledger.save(); err != nil || len(c.dropped) == 0 {
 		return err
 	}

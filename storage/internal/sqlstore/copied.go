@@ -17,18 +17,15 @@ type table struct {
 	numbers       bool     // the key is of numbers
 	fields        func() (row any, into []any)
 	insert        string
-	width         int // of the rows of insert
 	values        func(row any) []any
 }
 
 // tableOf returns a table of rows T. key has columns, with a comma between. into and values return the
 // columns of a row.
 func tableOf[T any](columns, from, key string, numbers bool, into func(*T) []any, insert string, values func(*T) []any) *table {
-	_, types, _ := strings.Cut(insert, "{rows ")
-	types, _, _ = strings.Cut(types, "}")
 	return &table{columns, from, strings.Split(key, ","), numbers,
 		func() (any, []any) { row := new(T); return row, into(row) },
-		insert, 1 + strings.Count(types, ","), func(row any) []any { return values(row.(*T)) }}
+		insert, func(row any) []any { return values(row.(*T)) }}
 }
 
 // read reads a page of rows.

@@ -24,15 +24,21 @@ type Copy struct {
 
 // CopyDialect has what differs in a copy.
 type CopyDialect struct {
-	// Numbers reads the numbers of a store, and SetNumbers writes them.
+	// Numbers reads the numbers of a store. SetNumbers returns what writes them.
 	Numbers    func(q Querier) (transfer.Numbers, error)
-	SetNumbers func(t Tx, n *transfer.Numbers) error
+	SetNumbers func(n *transfer.Numbers) []Statement
 	// Mark is the statement that makes a number the version of the tables, and Version that of a
 	// finished store. An unfinished copy has its negative.
 	Mark    string
 	Version int
 	// Used selects a row if the tables were used, besides copiedTables.
 	Used string
+}
+
+// Statement is one with its arguments.
+type Statement struct {
+	Query string
+	Args  []any
 }
 
 // copiedTables are empty in a new store, as are those that go with them.
@@ -50,7 +56,7 @@ func (c *Copy) Begin(ctx context.Context, source string) (at transfer.Place, err
 	err = c.Store.Write(ctx, func(t Tx) error {
 		if c.Unfinished {
 			var of string
-			if _, err := one(t, `SELECT source, part, after FROM copying`, nil, &of, &at.Part, &at.After); err != nil || of == source {
+			if _, err := One(t, `SELECT source, part, after FROM copying`, nil, &of, &at.Part, &at.After); err != nil || of == source {
 				return err
 			}
 			return fmt.Errorf("%w (%s)", transfer.ErrOther, of)
@@ -59,7 +65,7 @@ func (c *Copy) Begin(ctx context.Context, source string) (at transfer.Place, err
 		for _, table := range copiedTables {
 			used += ` UNION ALL SELECT 1 WHERE EXISTS (SELECT 1 FROM ` + table + `)`
 		}
-		if is, err := one(t, used, nil); is || err != nil {
+		if is, err := One(t, used, nil); is || err != nil {
 			return errors.Join(err, transfer.ErrNotEmpty)
 		}
 		if err := t.Exec(`CREATE TABLE copying (source text NOT NULL, part bigint NOT NULL, after text NOT NULL)`); err != nil {
@@ -126,14 +132,18 @@ func (c *Copy) Write(ctx context.Context, part transfer.Part, page []any, next t
 		case transfer.Events:
 			err = c.writeEvents(t, page)
 		case transfer.Counters:
-			err = c.Dialect.SetNumbers(t, page[0].(*transfer.Numbers))
+			for _, st := range c.Dialect.SetNumbers(page[0].(*transfer.Numbers)) {
+				if err := t.Exec(st.Query, st.Args...); err != nil {
+					return err
+				}
+			}
 		default:
 			into := copied[part]
 			var values []any
 			for _, row := range page {
 				values = append(values, into.values(row)...)
 			}
-			err = t.ExecRows(into.insert, into.width, values)
+			err = t.ExecRows(into.insert, values)
 		}
 		return err
 	})
@@ -242,7 +252,7 @@ func readEventPage(q Querier, after []string) (page []any, next string, last boo
 
 func (c *Copy) writeEvents(t Tx, page []any) error {
 	var n int64
-	if _, err := one(t, `SELECT coalesce(max(n), 0) FROM events`, nil, &n); err != nil {
+	if _, err := One(t, `SELECT coalesce(max(n), 0) FROM events`, nil, &n); err != nil {
 		return err
 	}
 	var events, deliveries, attempts []any
@@ -269,17 +279,17 @@ func (c *Copy) writeEvents(t Tx, page []any) error {
 			}
 		}
 	}
-	part, partType, width := "", "", 9
+	part, partType := "", ""
 	if c.Store.Lanes {
-		part, partType, width = ", part", ",int", 10
+		part, partType = ", part", ",int"
 	}
-	err := t.ExecRows(`{insert} events (`+eventColumns+`, author_key) {rows `+eventTypes+`}`, eventWidth, events)
+	err := t.ExecRows(insertEvents, events)
 	if err == nil {
 		err = t.ExecRows(`{insert} deliveries (n, id, endpoint_id, state, due_at, attempts, uncounted, waited, endpoint_deleted`+part+`)
-			{rows int,text,text,text,int,int,int,int,bool`+partType+`}`, width, deliveries)
+			{rows int,text,text,text,int,int,int,int,bool`+partType+`}`, deliveries)
 	}
 	if err == nil {
-		err = t.ExecRows(insertAttempts, attemptWidth, attempts)
+		err = t.ExecRows(insertAttempts, attempts)
 	}
 	return err
 }

@@ -19,6 +19,7 @@ type ledgerTx struct {
 	totals   map[billing.Source]*total
 	entries  []any // rows to write
 	resolved []any
+	added    int               // rows of both
 	ended    map[string]string // how reservations were resolved by this transaction
 }
 
@@ -58,11 +59,10 @@ func (l *ledgerTx) load(entries ...billing.Entry) error {
 	var expired []openReservation
 	for _, ask := range []struct {
 		query  string
-		width  int
 		values []any
 		row    func(Rows) error
 	}{
-		{`SELECT owner, available, reserved FROM owners WHERE owner IN ({rows text})`, 1, owners, func(rows Rows) error {
+		{`SELECT owner, available, reserved FROM owners WHERE owner IN ({rows text})`, owners, func(rows Rows) error {
 			var owner string
 			var b billing.Balance
 			err := rows.Scan(&owner, &b.Available, &b.Reserved)
@@ -70,7 +70,7 @@ func (l *ledgerTx) load(entries ...billing.Entry) error {
 			return err
 		}},
 		{`WITH asked (owner, now) AS ({rows text,int}) SELECT r.id, r.owner, r.amount FROM asked {join} reservations r
-			ON r.owner = asked.owner AND r.expires_at <= asked.now`, 2, expiring, func(rows Rows) error {
+			ON r.owner = asked.owner AND r.expires_at <= asked.now`, expiring, func(rows Rows) error {
 			var r openReservation
 			err := rows.Scan(&r.id, &r.owner, &r.amount)
 			expired = append(expired, r)
@@ -78,14 +78,14 @@ func (l *ledgerTx) load(entries ...billing.Entry) error {
 		}},
 		{`WITH asked (id) AS ({rows text}) SELECT id FROM asked
 			WHERE coalesce((SELECT 1 FROM ledger_entries e WHERE e.id = asked.id), (SELECT 1 FROM removed_entries r WHERE r.id = asked.id)) IS NOT NULL`,
-			1, ids, func(rows Rows) error {
+			ids, func(rows Rows) error {
 				var id string
 				err := rows.Scan(&id)
 				l.known[id] = true
 				return err
 			}},
 		{`WITH asked (owner, kind, source_id) AS ({rows text,text,text}) SELECT s.owner, s.kind, s.source_id, s.total FROM asked {join} source_totals s
-			ON s.owner = asked.owner AND s.kind = asked.kind AND s.source_id = asked.source_id`, 3, sources, func(rows Rows) error {
+			ON s.owner = asked.owner AND s.kind = asked.kind AND s.source_id = asked.source_id`, sources, func(rows Rows) error {
 			var src billing.Source
 			var sum billing.Credits
 			err := rows.Scan(&src.Owner, &src.Kind, &src.ID, &sum)
@@ -93,7 +93,7 @@ func (l *ledgerTx) load(entries ...billing.Entry) error {
 			return err
 		}},
 	} {
-		if err := l.t.AskRows(ask.query, ask.width, ask.values, ask.row); err != nil {
+		if err := l.t.AskRows(ask.query, ask.values, ask.row); err != nil {
 			return err
 		}
 	}
@@ -131,6 +131,7 @@ func (l *ledgerTx) post(e billing.Entry) error {
 	}
 	e.Balance = a.Available + a.Reserved
 	l.entries = appendEntry(l.entries, &e, l.now)
+	l.added++
 	return nil
 }
 
@@ -148,6 +149,7 @@ func (l *ledgerTx) resolve(r openReservation, how string) error {
 	a.changed = true
 	crashpoint.Hit("sqlstore.ledger.resolve")
 	l.resolved = append(l.resolved, r.id, nanos(l.now), how)
+	l.added++
 	l.ended[r.id] = how
 	return l.t.Exec(`DELETE FROM reservations WHERE id = ?`, r.id)
 }
@@ -165,25 +167,21 @@ func (l *ledgerTx) save() error {
 			totals = append(totals, src.Owner, string(src.Kind), src.ID, int64(t.sum))
 		}
 	}
-	const resolvedWidth = 3
 	for _, rows := range []struct {
 		query  string
-		width  int
 		values []any
 	}{
 		{`{insert} owners (owner, available, reserved) {rows text,int,int}
-			ON CONFLICT (owner) DO UPDATE SET available = excluded.available, reserved = excluded.reserved`, 3, accounts},
-		{insertEntries, entryWidth, l.entries},
+			ON CONFLICT (owner) DO UPDATE SET available = excluded.available, reserved = excluded.reserved`, accounts},
+		{insertEntries, l.entries},
 		{`{insert} source_totals (owner, kind, source_id, total) {rows text,text,text,int}
-			ON CONFLICT (owner, kind, source_id) DO UPDATE SET total = excluded.total`, 4, totals},
-		{`{insert} resolved_reservations (id, recorded_at, outcome) {rows text,int,text}`, resolvedWidth, l.resolved},
+			ON CONFLICT (owner, kind, source_id) DO UPDATE SET total = excluded.total`, totals},
+		{`{insert} resolved_reservations (id, recorded_at, outcome) {rows text,int,text}`, l.resolved},
 	} {
-		if err := l.t.ExecRows(rows.query, rows.width, rows.values); err != nil {
+		if err := l.t.ExecRows(rows.query, rows.values); err != nil {
 			return err
 		}
 	}
-	if added := len(l.entries)/entryWidth + len(l.resolved)/resolvedWidth; added > 0 {
-		l.t.Added(added)
-	}
+	l.t.Added(l.added)
 	return nil
 }

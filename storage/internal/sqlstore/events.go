@@ -17,8 +17,8 @@ import (
 const (
 	eventColumns = `n, id, owner, seq, source_kind, source_id, source_name, tweet_id, author_username, text_preview, tweet_url, platform,
 		published_at, earliest_at, requested_at, fetched_at, detected_at, committed_at, latency, handlers, body`
-	eventTypes = `int,text,text,int,text,text,text,text,text,text,text,text,int,int,int,int,int,int,int,text,bytes,text`
-	eventWidth = 22
+	insertEvents = `{insert} events (` + eventColumns + `, author_key)
+		{rows int,text,text,int,text,text,text,text,text,text,text,text,int,int,int,int,int,int,int,text,bytes,text}`
 )
 
 // eventValues appends a row of table events to values.
@@ -101,13 +101,6 @@ func (s *Store) insertDeliveries() string {
 	return `{insert} deliveries (n, id, endpoint_id, due_at) {rows int,text,text,int}`
 }
 
-func (s *Store) deliveryWidth() int {
-	if s.Lanes {
-		return 5
-	}
-	return 4
-}
-
 func (s *Store) deliveryValues(values []any, n int64, d *deliver.Delivery) []any {
 	values = append(values, n, d.ID, d.EndpointID, nanos(d.Due))
 	if s.Lanes {
@@ -120,7 +113,6 @@ func (s *Store) deliveryValues(values []any, n int64, d *deliver.Delivery) []any
 // the attempt's place in the log of its delivery.
 const (
 	attemptColumns = `delivery, attempt, at, duration, status_code, error, response_preview`
-	attemptWidth   = 8
 	insertAttempts = `{insert} attempts (` + attemptColumns + `, place) {rows int,int,int,int,int,text,text,int}`
 )
 

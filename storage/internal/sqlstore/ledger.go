@@ -107,7 +107,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, err error) {
 	err = l.Read(ctx, func(q Querier) error {
 		var expired billing.Credits
-		_, err := one(q, `SELECT available, reserved, (SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM reservations r
+		_, err := One(q, `SELECT available, reserved, (SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM reservations r
 			WHERE r.expires_at <= ? AND r.owner = owners.owner) FROM owners WHERE owner = ?`,
 			[]any{nanos(l.Now()), owner}, &b.Available, &b.Reserved, &expired)
 		b.Available += expired
@@ -123,7 +123,6 @@ func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, e
 // entryColumns are the columns of an entry; a row to insert also has recorded_at at the end.
 const (
 	entryColumns  = `id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`
-	entryWidth    = 13
 	insertEntries = `{insert} ledger_entries (` + entryColumns + `, recorded_at) {rows text,text,text,int,int,int,text,text,text,int,text,int,int}`
 )
 
@@ -167,7 +166,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	var ns []int64
 	err := l.Search(ctx, func(r Querier) error {
 		if !q.NoTotal {
-			if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
+			if _, err := One(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 				return err
 			}
 		}
@@ -233,7 +232,7 @@ func (l *ledgerTx) run(owners Texts, entries []billing.Entry, do func() error) e
 // reservation returns an open reservation.
 func (l *ledgerTx) reservation(id string) (r openReservation, open bool, err error) {
 	r.id = id
-	open, err = one(l.t, `SELECT owner, amount FROM reservations WHERE id = ?`, []any{id}, &r.owner, &r.amount)
+	open, err = One(l.t, `SELECT owner, amount FROM reservations WHERE id = ?`, []any{id}, &r.owner, &r.amount)
 	return r, open, err
 }
 
@@ -242,7 +241,7 @@ func (l *ledgerTx) resolvedAs(id, how string) error {
 	was, found := l.ended[id]
 	var err error
 	if !found {
-		found, err = one(l.t, `SELECT outcome FROM resolved_reservations WHERE id = ?`, []any{id}, &was)
+		found, err = One(l.t, `SELECT outcome FROM resolved_reservations WHERE id = ?`, []any{id}, &was)
 	}
 	switch {
 	case err != nil:

@@ -28,7 +28,11 @@ func (c *logConditions) arg(v any) string {
 // the conditions that the query has, because each makes the server read a column.
 func (l deliveryLog) logged(q *deliver.LogQuery) *logConditions {
 	c := &logConditions{}
-	c.events = `e.owner = ` + c.arg(q.Owner) + ` AND ` + l.RetainedOfAll("e.n", c.arg(l.expired()))
+	kept := retained
+	if l.RetainedOfAll != nil {
+		kept = l.RetainedOfAll
+	}
+	c.events = `e.owner = ` + c.arg(q.Owner) + ` AND ` + kept("e.n", c.arg(l.expired()))
 	for _, is := range []struct{ column, value string }{
 		{"e.source_id", q.SourceID}, {"e.source_kind", string(q.SourceKind)}, {"e.author_key", withoutCase(q.AuthorUsername)},
 	} {
@@ -88,12 +92,13 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &seq, &n); err != nil || fmt.Sprintf("%d.%d", seq, n) != q.Cursor {
 			return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
 		}
-		behind, shown, offset = " AND (e.seq, d.n) "+beyond(q.Asc)+" (?, ?)", []any{seq, n}, 0
+		// The first condition is for the index; that does not follow from the second.
+		behind, shown, offset = " AND e.seq "+beyond(q.Asc)+"= ? AND (e.seq, d.n) "+beyond(q.Asc)+" (?, ?)", []any{seq, seq, n}, 0
 	}
 	var page deliver.LogPage
 	err := l.Search(ctx, func(r Querier) error {
 		if !q.NoTotal {
-			if _, err := one(r, l.count(conditions), args, &page.Total); err != nil {
+			if _, err := One(r, l.count(conditions), args, &page.Total); err != nil {
 				return err
 			}
 		}
@@ -144,7 +149,7 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 
 func (l deliveryLog) Epoch(ctx context.Context) (epoch uint64, err error) {
 	err = l.Read(ctx, func(r Querier) error {
-		_, err := one(r, `SELECT `+l.Dialect.Epoch, nil, &epoch)
+		_, err := One(r, `SELECT `+l.Dialect.Epoch, nil, &epoch)
 		return err
 	})
 	return epoch, err

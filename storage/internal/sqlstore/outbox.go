@@ -64,12 +64,12 @@ func openDeliveries(t Tx, ns []int64) ([]deliver.Delivery, error) {
 }
 
 func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (due time.Time, open bool, err error) {
-	query, args := o.Dialect.NextDue, []any(nil)
+	query, args := `SELECT due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`, []any(nil)
 	if o.Lanes && parts != nil {
 		query, args = o.NextDueIn, []any{partsList(parts)}
 	}
 	err = o.Read(ctx, func(q Querier) error {
-		open, err = one(q, query, args, timeColumn{&due})
+		open, err = One(q, query, args, timeColumn{&due})
 		return err
 	})
 	return due, open, err

@@ -43,7 +43,7 @@ func (rs recordStore) where(ctx context.Context, condition string, args ...any) 
 }
 
 func recordWhere(q Querier, condition string, args ...any) (found record.Record, err error) {
-	there, err := one(q, `SELECT `+recordColumns+` FROM records WHERE `+condition, args, recordFields(new(int64), &found)...)
+	there, err := One(q, `SELECT `+recordColumns+` FROM records WHERE `+condition, args, recordFields(new(int64), &found)...)
 	if err == nil && !there {
 		err = record.ErrNotFound
 	}
@@ -103,7 +103,7 @@ func sumRecords(from Querier, of record.Measure, q *record.Query) (sum int64, er
 		column, table = []string{"1", "size", "price"}[of], `records`
 	}
 	where, args := matching(q)
-	_, err = one(from, `SELECT CAST(coalesce(sum(`+column+`), 0) AS BIGINT) FROM `+table+where, args, &sum)
+	_, err = One(from, `SELECT CAST(coalesce(sum(`+column+`), 0) AS BIGINT) FROM `+table+where, args, &sum)
 	return sum, err
 }
 
@@ -145,7 +145,7 @@ func scanRecords(q Querier, k record.Kind, after int64) (list []record.Record, l
 func (rs recordStore) Since(ctx context.Context, after uint64, limit int) (list []record.Entry, last uint64, err error) {
 	err = rs.Search(ctx, func(q Querier) error {
 		var first uint64
-		if _, err := one(q, `SELECT coalesce((SELECT min(n) FROM feed), 1), coalesce((SELECT max(n) FROM feed), 0)`, nil, &first, &last); err != nil {
+		if _, err := One(q, `SELECT coalesce((SELECT min(n) FROM feed), 1), coalesce((SELECT max(n) FROM feed), 0)`, nil, &first, &last); err != nil {
 			return err
 		}
 		if after > last || after+1 < first {

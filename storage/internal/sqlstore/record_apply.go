@@ -33,7 +33,7 @@ type applying struct {
 	*Store
 	t    Tx
 	now  time.Time
-	feed []any // kind, id and owner of each entry
+	feed []record.Entry // without numbers
 }
 
 func (a *applying) all(c *record.Change) (feed uint64, err error) {
@@ -113,7 +113,7 @@ func (r *refused) ask(t Tx, now time.Time) error {
 func (a *applying) expect(refs ...record.Ref) error {
 	for _, ref := range refs {
 		var version int64
-		found, err := one(a.t, `SELECT version FROM records WHERE `+byKey, []any{string(ref.Kind), ref.ID, ref.Owner}, &version)
+		found, err := One(a.t, `SELECT version FROM records WHERE `+byKey, []any{string(ref.Kind), ref.ID, ref.Owner}, &version)
 		switch {
 		case err != nil:
 			return err
@@ -151,7 +151,7 @@ func (a *applying) delete(c *record.Change) error {
 // deleted removes what ends with a record.
 func (a *applying) deleted(k record.Key, owner string) error {
 	crashpoint.Hit("sqlstore.record.deleted")
-	a.feed = append(a.feed, string(k.Kind), k.ID, owner)
+	a.feed = append(a.feed, record.Entry{Key: k, Owner: owner})
 	switch k.Kind {
 	case record.Monitor, record.Rule:
 		return a.t.Exec(`DELETE FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`, owner, string(k.Kind), k.ID)
@@ -196,7 +196,7 @@ func (a *applying) put(c *record.Change) error {
 		case n == 0 && taken == nil:
 			taken = &record.Error{Key: p.Key, Err: record.ErrDuplicate}
 		}
-		a.feed = append(a.feed, string(p.Kind), p.ID, p.Owner)
+		a.feed = append(a.feed, record.Entry{Key: p.Key, Owner: p.Owner})
 		crashpoint.Hit("sqlstore.record.put")
 	}
 	if err := a.expect(c.Need...); err != nil {
@@ -267,7 +267,7 @@ func (a *applying) gone(c *record.Change) error {
 		return nil
 	}
 	id := record.OwnerID(c.Gone.Owner)
-	a.feed = append(a.feed, string(record.Owner), id, "")
+	a.feed = append(a.feed, record.Entry{Key: record.Key{Kind: record.Owner, ID: id}})
 	if err := a.t.Exec(`INSERT INTO gone (owner_id, until) VALUES (?, ?) ON CONFLICT (owner_id) DO UPDATE SET until = excluded.until`, id, nanos(c.Gone.Until)); err != nil {
 		return err
 	}
@@ -287,17 +287,15 @@ func (a *applying) number() (last uint64, err error) {
 	if len(a.feed) == 0 {
 		return 0, nil
 	}
-	const width = 3 // of an entry in a.feed
-	count := len(a.feed) / width
-	if _, err := one(a.t, a.Feed, []any{int64(count)}, &last); err != nil {
+	count := len(a.feed)
+	if _, err := One(a.t, a.Feed, []any{int64(count)}, &last); err != nil {
 		return 0, err
 	}
 	var rows []any
-	for i := range count {
-		rows = append(rows, int64(last)-int64(count-1-i))
-		rows = append(rows, a.feed[width*i:width*(i+1)]...)
+	for i, e := range a.feed {
+		rows = append(rows, int64(last)-int64(count-1-i), string(e.Kind), e.ID, e.Owner)
 	}
-	if err := a.t.ExecRows(`{insert} feed (n, kind, id, owner) {rows int,text,text,text}`, 1+width, rows); err != nil {
+	if err := a.t.ExecRows(`{insert} feed (n, kind, id, owner) {rows int,text,text,text}`, rows); err != nil {
 		return 0, err
 	}
 	return last, a.t.Exec(`DELETE FROM feed WHERE n <= ?`, int64(last)-feedKept)

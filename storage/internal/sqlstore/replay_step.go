@@ -141,7 +141,7 @@ func (s *Store) replay(t Tx, r *deliver.Replay, create, reopened []replayed) ([]
 	if err := unsettle(t, ns); err != nil {
 		return nil, err
 	}
-	if err := t.ExecRows(s.insertDeliveries(), s.deliveryWidth(), rows); err != nil {
+	if err := t.ExecRows(s.insertDeliveries(), rows); err != nil {
 		return nil, err
 	}
 	if err := reopen(t, again, nanos(r.Due)); err != nil {

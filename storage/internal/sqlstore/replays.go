@@ -56,7 +56,7 @@ func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deli
 
 // endpointStatus returns the status of an endpoint, or deliver.ErrEndpointNotFound.
 func endpointStatus(q Querier, owner, id string) (status deliver.EndpointStatus, err error) {
-	found, err := one(q, `SELECT status FROM records WHERE kind = 'endpoint' AND id = ? AND owner = ?`, []any{id, owner}, &status)
+	found, err := One(q, `SELECT status FROM records WHERE kind = 'endpoint' AND id = ? AND owner = ?`, []any{id, owner}, &status)
 	if err == nil && !found {
 		err = deliver.ErrEndpointNotFound
 	}
@@ -64,7 +64,7 @@ func endpointStatus(q Querier, owner, id string) (status deliver.EndpointStatus,
 }
 
 func replayOf(q Querier, endpointID string) (r deliver.Replay, found bool, err error) {
-	found, err = one(q, `SELECT record FROM replays WHERE endpoint_id = ?`, []any{endpointID}, JSON{&r})
+	found, err = One(q, `SELECT record FROM replays WHERE endpoint_id = ?`, []any{endpointID}, JSON{&r})
 	return r, found, err
 }
 

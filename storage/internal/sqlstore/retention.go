@@ -17,36 +17,55 @@ func retained(event, expired string) string {
 	return `NOT EXISTS (SELECT 1 FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
 }
 
-// Bounds say what Remove removes. A maximum of 0 is none.
-type Bounds struct {
+// Removal removes rows that are too old or too many: after a write that added some, if there were
+// more than Few since the last time, or a second has passed. A maximum of 0 is none.
+type Removal struct {
+	*Store
 	IDRetention, EntryRetention        time.Duration
 	MaxEvents, MaxEventIDs, MaxEntries int
+	Few                                int
+	Next                               time.Time // when few rows are enough
+	added                              int       // since the last time
+}
+
+// RemoveStep is part of the most rows of each kind that are removed at a time: RemoveStep plus twice
+// as many as were added. That is enough to catch up, and too few for callers to notice.
+const RemoveStep = 64
+
+// Due counts added rows, and returns how many rows of each kind to remove, 0 for none now.
+func (r *Removal) Due(added int) (step int) {
+	r.added += added
+	if added == 0 || r.added <= r.Few && r.Now().Before(r.Next) {
+		return 0
+	}
+	step = RemoveStep + 2*r.added
+	r.added, r.Next = 0, r.Now().Add(time.Second)
+	return step
 }
 
 // idQueues are the tables of remembered ids. Rows that are too old or too many are removed, the
 // oldest first.
 var idQueues = []string{"removed_events", "removed_entries", "resolved_reservations"}
 
-// Remove removes up to step rows of each kind that are too old or too many. It returns how many
-// events it has removed.
-func (s *Store) Remove(t Tx, b *Bounds, step int) (events int, err error) {
-	now := s.Now()
-	maxIDs, maxEntries := cmp.Or(b.MaxEventIDs, math.MaxInt), cmp.Or(b.MaxEntries, math.MaxInt)
+// Remove removes up to step rows of each kind.
+func (r *Removal) Remove(t Tx, step int) error {
+	now := r.Now()
+	maxIDs, maxEntries := cmp.Or(r.MaxEventIDs, math.MaxInt), cmp.Or(r.MaxEntries, math.MaxInt)
 	// Events that became final first go first.
-	ns, err := column[int64](t, s.Removable, step, b.MaxEvents, s.expired())
+	ns, err := column[int64](t, r.Removable, step, r.MaxEvents, r.expired())
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if len(ns) > 0 {
 		err := t.Exec(`INSERT INTO removed_events (id, recorded_at) SELECT id, ?2 FROM events WHERE n IN {ints ?1} ORDER BY n`, Ints(ns), nanos(now))
 		if err != nil {
-			return 0, err
+			return err
 		}
-		if _, _, err := s.DropEvents(t, ns); err != nil {
-			return 0, err
+		if _, _, err := r.DropEvents(t, ns); err != nil {
+			return err
 		}
 	}
-	old := nanos(now.Add(-b.EntryRetention))
+	old := nanos(now.Add(-r.EntryRetention))
 	err = t.Exec(`INSERT INTO removed_entries (id, recorded_at) SELECT id, ?4 FROM ledger_entries WHERE n IN (`+tooMany("ledger_entries")+`) ORDER BY n`,
 		step, maxEntries, old, nanos(now))
 	if err == nil {
@@ -54,10 +73,10 @@ func (s *Store) Remove(t Tx, b *Bounds, step int) (events int, err error) {
 	}
 	for _, table := range idQueues {
 		if err == nil {
-			err = t.Exec(removeTooMany(table), step, maxIDs, nanos(now.Add(-b.IDRetention)))
+			err = t.Exec(removeTooMany(table), step, maxIDs, nanos(now.Add(-r.IDRetention)))
 		}
 	}
-	return len(ns), err
+	return err
 }
 
 // removeTooMany removes what tooMany selects.

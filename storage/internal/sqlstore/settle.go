@@ -63,7 +63,7 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 	var attempted []any
 	byNumber := make(map[int64]*settled)
 	err := s.t.AskRows(`SELECT `+deliveryColumns+` FROM (`+s.Settling+`) AS d WHERE d.due_at IS NOT NULL OR d.endpoint_deleted`,
-		1, ids, func(rows Rows) error {
+		ids, func(rows Rows) error {
 			var d deliveryRow
 			err := scanDelivery(rows, &d)
 			if s.open[d.ID] == nil { // the same id may occur twice
@@ -81,7 +81,7 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 	if err != nil {
 		return err
 	}
-	err = s.t.AskRows(`SELECT delivery, attempt FROM attempts WHERE delivery IN ({rows int})`, 1, attempted, func(rows Rows) error {
+	err = s.t.AskRows(`SELECT delivery, attempt FROM attempts WHERE delivery IN ({rows int})`, attempted, func(rows Rows) error {
 		var n int64
 		var attempt int
 		err := rows.Scan(&n, &attempt)
@@ -150,7 +150,7 @@ func (s *settling) end(d *settled, state deliver.State) {
 
 // write stores the attempts, the changed deliveries, and which events have no open delivery left.
 func (s *settling) write() error {
-	err := s.t.ExecRows(insertAttempts, attemptWidth, s.attempts)
+	err := s.t.ExecRows(insertAttempts, s.attempts)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *settling) write() error {
 		changes = append(changes, d.n, string(d.State), due, d.Attempts, d.Uncounted, int64(d.Waited), d.EndpointDeleted)
 	}
 	for state, ns := range final {
-		err := s.t.ExecRows(`{update} deliveries SET state = '`+string(state)+`', due_at = NULL, attempts = attempts + 1 WHERE n IN ({rows int})`, 1, ns)
+		err := s.t.ExecRows(`{update} deliveries SET state = '`+string(state)+`', due_at = NULL, attempts = attempts + 1 WHERE n IN ({rows int})`, ns)
 		if err != nil {
 			return err
 		}
@@ -181,11 +181,11 @@ func (s *settling) write() error {
 	err = s.t.ExecRows(`WITH change (n, state, due_at, attempts, uncounted, waited, endpoint_deleted) AS ({rows int,text,int,int,int,int,bool})
 		{update} deliveries AS d SET state = change.state, due_at = change.due_at, attempts = change.attempts,
 			uncounted = change.uncounted, waited = change.waited, endpoint_deleted = change.endpoint_deleted
-		FROM change WHERE d.n = change.n`, 7, changes)
+		FROM change WHERE d.n = change.n`, changes)
 	if err != nil {
 		return err
 	}
 	return s.t.ExecRows(`WITH ended (event, at) AS ({rows int,int})
 		{insert} settled (event, settled_at) SELECT event, at FROM ended
-		WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "ended.event")+` AND `+isOpen+`)`, 2, events)
+		WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "ended.event")+` AND `+isOpen+`)`, events)
 }

@@ -23,7 +23,7 @@ func (ss stateStore) Get(ctx context.Context, n record.Name) (v record.Value, er
 
 // valueOf returns a value, with version 0 if there is none.
 func valueOf(q Querier, n record.Name, now time.Time) (v record.Value, err error) {
-	_, err = one(q, `SELECT version, data FROM state WHERE space = ? AND owner = ? AND id = ? AND (expires_at IS NULL OR expires_at > ?)`,
+	_, err = One(q, `SELECT version, data FROM state WHERE space = ? AND owner = ? AND id = ? AND (expires_at IS NULL OR expires_at > ?)`,
 		[]any{n.Space, n.Owner, n.ID, nanos(now)}, &v.Version, &v.Data)
 	return v, err
 }
@@ -72,7 +72,7 @@ func (s *Store) swap(t Tx, n record.Name, version uint64, value []byte, ttl time
 	if err != nil || len(value) == 0 {
 		return 0, err
 	}
-	_, err = one(t, `INSERT INTO state (space, owner, id, expires_at, data) VALUES (?, ?, ?, ?, ?) RETURNING version`,
+	_, err = One(t, `INSERT INTO state (space, owner, id, expires_at, data) VALUES (?, ?, ?, ?, ?) RETURNING version`,
 		[]any{n.Space, n.Owner, n.ID, expires, value}, &next)
 	if s.Duplicate(err) {
 		err = record.ErrConflict
@@ -97,7 +97,7 @@ func boundState(t Tx, owner string, now time.Time) error {
 		SELECT version FROM state WHERE owner = ?1 AND expires_at IS NOT NULL ORDER BY version DESC LIMIT 1 OFFSET ?2)`, owner, record.MaxValuesOf)
 	for err == nil {
 		var count, bytes int
-		_, err = one(t, `SELECT state_values, state_bytes FROM totals`, nil, &count, &bytes)
+		_, err = One(t, `SELECT state_values, state_bytes FROM totals`, nil, &count, &bytes)
 		if err != nil || count <= record.MaxValues && bytes <= record.MaxValueBytes {
 			return err
 		}

@@ -37,8 +37,8 @@ type Backend interface {
 	Duplicate(err error) bool
 	// LockOwners excludes other transactions that change what the owners have.
 	LockOwners(t Tx, owners ...string) error
-	// NumberEvents returns new events.n, or none: then they are Dialect.Newest + 1 and so on.
-	NumberEvents(t Tx, count int) ([]int64, error)
+	// NumberEvents asks for so many new events.n, in order. They are there after t.Flush.
+	NumberEvents(t Tx, count int, to *[]int64) error
 	// Fence refuses a commit as Batch.Fence says.
 	Fence(t Tx, batches []*detect.Batch) error
 }
@@ -59,8 +59,6 @@ type Dialect struct {
 	FirstDue string
 	// ClaimLanes replaces the query claimLanes. Empty means that query.
 	ClaimLanes string
-	// Newest is SQL for the highest events.n ever assigned.
-	Newest string
 	// Feed selects the number of the last entry in the feed after as many more as its argument says.
 	Feed string
 	// Epoch is SQL for the epoch of the numbers: see deliver.Log.
@@ -73,13 +71,13 @@ type Dialect struct {
 	Removable string
 	// CountByEvent says that deliveries are counted for one event after the other.
 	CountByEvent bool
-	// NextDue selects the first due time, NextDueIn that of the parts in an Ints.
-	NextDue, NextDueIn string
+	// NextDueIn selects the first due time of the parts in an Ints.
+	NextDueIn string
 	// Lanes says that deliveries have a column part, and are shared between engines.
 	Lanes bool
 	// Totals returns a query for the index in sources, and the total, of those that have one.
 	Totals func(sources []billing.Source) (query string, args []any)
-	// RetainedOfAll returns the condition retained for a query that reads all events of an owner.
+	// RetainedOfAll replaces the condition retained in a query that reads all events of an owner.
 	RetainedOfAll func(event, expired string) string
 }
 

@@ -24,10 +24,10 @@ type Tx interface {
 	Change(query string, args ...any) (int64, error)
 	// Ask calls f for each row of a query, not later than in Flush.
 	Ask(query string, args []any, f func(Rows) error) error
-	// ExecRows and AskRows pass rows of width values each to a query with {rows}. They may run the
+	// ExecRows and AskRows pass rows of values to a query with {rows}. They may run the
 	// query several times, with some of the rows each time, and not at all without rows.
-	ExecRows(query string, width int, values []any) error
-	AskRows(query string, width int, values []any, f func(Rows) error) error
+	ExecRows(query string, values []any) error
+	AskRows(query string, values []any, f func(Rows) error) error
 	Flush() error
 	// Added counts rows that retention has to remove later.
 	Added(rows int)
@@ -41,8 +41,8 @@ func lock(t Tx, query string, args ...any) error {
 	return t.Exec(query, args...)
 }
 
-// one scans the only row of a query. found is false if there is none.
-func one(q Querier, query string, args []any, into ...any) (found bool, err error) {
+// One scans the only row of a query. found is false if there is none.
+func One(q Querier, query string, args []any, into ...any) (found bool, err error) {
 	err = each(q, query, args, func(rows Rows) error {
 		found = true
 		if len(into) == 0 {
