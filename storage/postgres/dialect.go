@@ -86,12 +86,8 @@ func (b backend) LockOwners(t sqlstore.Tx, owners ...string) error {
 
 // NumberEvents implements sqlstore.Backend. Numbers that are not used in the end are lost.
 func (b backend) NumberEvents(t sqlstore.Tx, count int, to *[]int64) error {
-	return t.Ask("SELECT nextval('event_numbers') FROM generate_series(1, ?::int)", []any{count}, func(rows sqlstore.Rows) error {
-		var n int64
-		err := rows.Scan(&n)
-		*to = append(*to, n)
-		return err
-	})
+	return t.Ask("SELECT array_agg(nextval('event_numbers')) FROM generate_series(1, ?::int)", []any{count},
+		func(rows sqlstore.Rows) error { return rows.Scan(to) })
 }
 
 // totals returns the query for the totals of sources.
