@@ -69,7 +69,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	s.roles = &sqlstore.Store{Backend: backend{s}, Dialect: dialect, Name: "postgres", Now: s.opts.Now, Retention: s.opts.Retention}
-	s.removal.Removal = sqlstore.Removal{Store: s.roles, IDRetention: s.opts.IDRetention, EntryRetention: s.opts.EntryRetention, Few: 4 * sqlstore.RemoveStep}
+	s.removal.Removal = sqlstore.Removal{Store: s.roles, IDRetention: s.opts.IDRetention, EntryRetention: s.opts.EntryRetention, Few: sqlstore.RemoveStep}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.disconnect())
