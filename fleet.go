@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -244,7 +245,11 @@ type membership struct {
 	missed  time.Duration          // how long no node has polled the parts being taken; used by the node's goroutine only
 	epoch   atomic.Pointer[uint64] // the last one
 	drained chan struct{}          // closed when the detectors have ended
-	count   struct{ taken, given, lost, refused atomic.Int64 }
+	polls   struct {
+		mu           sync.Mutex
+		held, taking bool // why there are none
+	}
+	count struct{ taken, given, lost, refused atomic.Int64 }
 }
 
 var _ node.Host = (*membership)(nil)
@@ -283,8 +288,10 @@ func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 }
 
 // Take starts all work for the parts taken: polls of their accounts and queries, and sends to their
-// endpoints.
+// endpoints. Polls begin when all monitors and rules are set: what a poll reads counts as read for all
+// of them. So it is after an error, until Take is called again.
 func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
+	m.rest(func() { m.polls.taking = true })
 	if m.node.Orphans(taken) != (fleet.Set{}) {
 		m.missed = m.takeover()
 	}
@@ -299,6 +306,7 @@ func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	if err := m.follower.Reread(ctx, func(ctx context.Context) error { return m.reread(ctx, how, &own) }); err != nil {
 		return err
 	}
+	m.rest(func() { m.polls.taking = false })
 	m.missed = 0
 	m.count.taken.Add(int64(taken.Len()))
 	return nil
@@ -367,6 +375,7 @@ func (m *membership) Lost() {
 		cancel()
 		if err == nil {
 			m.forget(fleet.Set{})
+			m.rest(func() { m.polls.taking = false })
 			return
 		}
 		m.logger.Warn("the node still waits for polls of the lost term to end", "error", err)
@@ -382,8 +391,16 @@ const lostWait = 5 * time.Second
 // Hold(true) stops polls and sends, because other nodes may have taken the parts. Hold(false)
 // resumes them.
 func (m *membership) Hold(hold bool) {
-	m.platforms.Hold(hold)
+	m.rest(func() { m.polls.held = hold })
 	m.dispatcher.Hold(hold)
+}
+
+// rest changes m.polls, and stops polls or resumes them.
+func (m *membership) rest(change func()) {
+	m.polls.mu.Lock()
+	defer m.polls.mu.Unlock()
+	change()
+	m.platforms.Hold(m.polls.held || m.polls.taking)
 }
 
 // Budgets returns the calls a second to each source with a limit.

@@ -67,6 +67,7 @@ type engine struct {
 	severed atomic.Bool                   // from the store, and from the platform
 	stalled atomic.Pointer[chan struct{}] // commits wait until it is closed; nil for none
 	slow    atomic.Pointer[chan struct{}] // answers come when it is closed; nil for at once
+	slower  atomic.Bool                   // calls that read cursors take 3 s
 }
 
 var errSevered = errors.New("the connection is gone")
@@ -77,6 +78,9 @@ func (w *fleetWorld) engine(name string) *engine {
 	store.on(func(_ context.Context, call string) error {
 		if until := n.stalled.Load(); until != nil && call == "Commit" {
 			<-*until
+		}
+		if call == "Cursors" && n.slower.Load() {
+			<-time.After(3 * time.Second)
 		}
 		if n.severed.Load() {
 			return errSevered
@@ -113,10 +117,15 @@ func (w *fleetWorld) watch(accounts int, through ...*engine) {
 	w.t.Helper()
 	names := enginetest.AccountNames(accounts)
 	for i, group := range slices.Collect(slices.Chunk(names, 10)) {
-		m := create(w.t, through[i%len(through)].Engine, monitor.CreateRequest{Name: fmt.Sprint("m", i), Usernames: group,
-			PollInterval: w.interval, WebhookURL: "https://hooks.example.com/x", WebhookSecret: w.key})
-		w.watches = append(w.watches, check.Watch{MonitorID: m.ID, Accounts: group, Since: m.CreatedAt})
+		w.monitor(through[i%len(through)], group)
 	}
+}
+
+func (w *fleetWorld) monitor(through *engine, accounts []string) {
+	w.t.Helper()
+	m := create(w.t, through.Engine, monitor.CreateRequest{Name: fmt.Sprint("m", len(w.watches)), Usernames: accounts,
+		PollInterval: w.interval, WebhookURL: "https://hooks.example.com/x", WebhookSecret: w.key})
+	w.watches = append(w.watches, check.Watch{MonitorID: m.ID, Accounts: accounts, Since: m.CreatedAt})
 }
 
 // check fails the test for each post that was not delivered exactly once.
@@ -285,6 +294,41 @@ func TestFleetTakesOver(t *testing.T) {
 		pass(time.Minute) // claims of the dead end
 		nodes[1].stop()
 		nodes[2].stop()
+		w.check()
+	})
+}
+
+// A node that takes over polls an account only when it has set all that watch it, however long that
+// takes: what one poll reads counts as read for all, also when the node then dies.
+func TestFleetTakesOverSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 4
+		w := newFleetWorld(t, accounts)
+		w.tune = func(c *streamwatch.Config) { c.Detect.Overlap = 2 * time.Second }
+		first := w.start("a")[0]
+		for n := range accounts { // each monitor has an account more, whose cursor is read
+			w.monitor(first, enginetest.AccountNames(n+1))
+		}
+		pass(15 * time.Second)
+		posting := make(chan error, 1)
+		go func() {
+			posting <- w.platform.Run(t.Context(), enginetest.PostRate{PerSecond: 2 * accounts, Total: 2 * accounts * 60})
+		}()
+		pass(10 * time.Second)
+		first.kill()
+		second := w.engine("b")
+		second.slower.Store(true)
+		ok(t, second.Start(t.Context()))
+		for w.pollsBy("b", enginetest.AccountNames(1)...) == 0 {
+			pass(time.Second)
+		}
+		second.kill()
+		third := w.start("c")[0]
+		if err := <-posting; err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * time.Minute)
+		third.stop()
 		w.check()
 	})
 }
