@@ -10,8 +10,8 @@ import (
 )
 
 // Hold(true) stops new polls, probes and searches until Hold(false) is called. A node of a fleet
-// calls it while it does not know whether it still has its parts. Calls under way and the streams
-// go on.
+// calls it while it does not know whether it still has its parts, and while it takes some. Calls under
+// way and the streams go on.
 func (d *Detector) Hold(hold bool) {
 	d.gate.Hold(hold)
 	d.ring()
