@@ -24,6 +24,7 @@ func kit() storetest.Kit {
 		t.Helper()
 		s, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: clock.Now, Retention: retention})
 		must(t, err)
+		s.DoTwice()
 		paths.Store(s, path)
 		return s
 	}

@@ -179,3 +179,29 @@ func params(query string) (n int) {
 	}
 	return n
 }
+
+// DoTwice makes what the roles do in a transaction run twice from now on, as it does in a store that
+// repeats it after a conflict or when a connection broke.
+func (s *Store) DoTwice() { s.roles.Backend = twice{s.roles.Backend} }
+
+type twice struct{ sqlstore.Backend }
+
+func (b twice) Read(ctx context.Context, do func(sqlstore.Querier) error) error {
+	return b.Backend.Read(ctx, repeated(do))
+}
+
+func (b twice) Search(ctx context.Context, do func(sqlstore.Querier) error) error {
+	return b.Backend.Search(ctx, repeated(do))
+}
+
+func repeated(do func(sqlstore.Querier) error) func(sqlstore.Querier) error {
+	return func(q sqlstore.Querier) error {
+		_ = do(q)
+		return do(q)
+	}
+}
+
+func (b twice) Write(ctx context.Context, do func(sqlstore.Tx) error) error {
+	_ = b.Backend.Write(ctx, func(t sqlstore.Tx) error { return errors.Join(do(t), errors.New("rolled back")) })
+	return b.Backend.Write(ctx, do)
+}

@@ -32,14 +32,15 @@ func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (sto
 		all.Add(e)
 	}
 	for step := range slices.Chunk(targets, eraseStep) {
-		err := s.Write(ctx, func(t Tx) error {
-			n, err := t.Change(`DELETE FROM cursors WHERE target IN {texts ?}`, Texts(step))
-			all.Cursors += int(n)
+		var n int64
+		err := s.Write(ctx, func(t Tx) (err error) {
+			n, err = t.Change(`DELETE FROM cursors WHERE target IN {texts ?}`, Texts(step))
 			return err
 		})
 		if err != nil {
 			return all, err
 		}
+		all.Cursors += int(n)
 	}
 	return all, nil
 }

@@ -162,9 +162,10 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		}
 		behind, shown, offset = " AND n "+beyond(q.Asc)+" ?", []any{n}, 0
 	}
-	page := billing.EntryPage{Entries: []billing.Entry{}}
-	var ns []int64
+	var page billing.EntryPage
 	err := l.Search(ctx, func(r Querier) error {
+		page = billing.EntryPage{Entries: []billing.Entry{}}
+		var ns []int64
 		if !q.NoTotal {
 			if _, err := One(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 				return err

@@ -97,6 +97,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	}
 	var page deliver.LogPage
 	err := l.Search(ctx, func(r Querier) error {
+		page = deliver.LogPage{}
 		if !q.NoTotal {
 			if _, err := One(r, l.count(conditions), args, &page.Total); err != nil {
 				return err

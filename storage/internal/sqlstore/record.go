@@ -114,8 +114,9 @@ const scanStep = 100
 func (rs recordStore) Scan(ctx context.Context, k record.Kind, fn func(record.Record) error) error {
 	for after, more := int64(0), true; more; {
 		var list []record.Record
+		from := after
 		err := rs.Search(ctx, func(q Querier) (err error) {
-			list, after, err = scanRecords(q, k, after)
+			list, after, err = scanRecords(q, k, from)
 			return err
 		})
 		if err != nil {

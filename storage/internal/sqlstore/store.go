@@ -29,9 +29,9 @@ type Backend interface {
 	// Write runs do in a transaction, and returns when that is committed. It may run do again after
 	// a conflict with another transaction.
 	Write(ctx context.Context, do func(Tx) error) error
-	// Read runs do, which makes one query.
+	// Read runs do, which makes one query. It may run do again.
 	Read(ctx context.Context, do func(Querier) error) error
-	// Search runs do, which may take long, on the committed state of one moment.
+	// Search runs do, which may take long, on the committed state of one moment. It may run do again.
 	Search(ctx context.Context, do func(Querier) error) error
 	// Duplicate reports whether err is that a row has the same unique key as another.
 	Duplicate(err error) bool
