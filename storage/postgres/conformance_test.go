@@ -67,10 +67,13 @@ func kit(url func() string) storetest.Kit {
 // dump returns all rows of a schema's tables.
 func dump(t testing.TB, url, schema string) string {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+	server, err := pgx.Connect(t.Context(), url+"&default_query_exec_mode=exec") // a pooler knows no prepared statements
 	must(t, err)
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(t.Context(), "SET bytea_output = 'escape'")
+	defer server.Close(context.Background())
+	conn, err := server.Begin(t.Context())
+	must(t, err)
+	defer conn.Rollback(t.Context())
+	_, err = conn.Exec(t.Context(), "SET LOCAL bytea_output = 'escape'")
 	must(t, err)
 	found, err := conn.Query(t.Context(), "SELECT table_name::text FROM information_schema.tables WHERE table_schema = $1 AND table_type = 'BASE TABLE'", schema)
 	must(t, err)

@@ -115,7 +115,7 @@ func (s *Store) setting(timeout time.Duration, local bool) string {
 	var parts []string
 	settings := map[string]string{
 		"search_path": pgx.Identifier{s.opts.Schema}.Sanitize(), "synchronous_commit": string(s.opts.Durability),
-		"jit": "off", "max_parallel_workers_per_gather": "0", // they cost more than a page
+		"bytea_output": "hex", "jit": "off", "max_parallel_workers_per_gather": "0", // they cost more than a page
 		"statement_timeout": millis(timeout), "lock_timeout": millis(lockTimeout), "idle_in_transaction_session_timeout": millis(idleTimeout),
 	}
 	if timeout == statementTimeout {
