@@ -43,7 +43,7 @@ var levels = [][]string{
 	{"internal/platforms"},
 	{"storage"},
 	{"internal/transfer"},
-	{"storage/internal/roster", "storage/internal/serverclock", "storage/internal/sqlstore"}, // what the stores share
+	{"storage/internal/calls", "storage/internal/roster", "storage/internal/serverclock", "storage/internal/sqlstore"}, // what the stores share
 	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest", "fetcher/internal/htmltext", "fetcher/internal/website",
 		"fetcher/xapi/xapitest"}, // what the adapters, or their tests, share
 	{"fetcher/internal/socket", "fetcher/feed/internal/websub"},

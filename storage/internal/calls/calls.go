@@ -1,4 +1,3 @@
-// Package calls has the calls in progress of a store, and ends them when the store is closed.
 package calls
 
 import (
