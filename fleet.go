@@ -247,7 +247,7 @@ type membership struct {
 	drained chan struct{}          // closed when the detectors have ended
 	polls   struct {
 		mu           sync.Mutex
-		held, taking bool // why there are none
+		held, taking bool // polls rest while one of them is set
 	}
 	count struct{ taken, given, lost, refused atomic.Int64 }
 }
@@ -288,8 +288,8 @@ func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 }
 
 // Take starts all work for the parts taken: polls of their accounts and queries, and sends to their
-// endpoints. Polls begin when all monitors and rules are set: what a poll reads counts as read for all
-// of them. So it is after an error, until Take is called again.
+// endpoints. Polls begin when all monitors and rules are set, because what a poll reads counts as read
+// for all of them. After an error polls rest until a later Take succeeds, or the term is lost.
 func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	m.rest(func() { m.polls.taking = true })
 	if m.node.Orphans(taken) != (fleet.Set{}) {

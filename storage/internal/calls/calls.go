@@ -80,9 +80,9 @@ func (g *Gate) do(ctx, end context.Context, call func(context.Context) error) er
 	return err
 }
 
-// Close lets no more calls in, waits for those in progress, and calls end. When ctx ends before that,
-// it cuts the calls, and its error is ctx.Err(). It calls stop before it waits for them to return
-// then. A second Close does nothing but return the error of New.
+// Close lets no more calls in and waits for those in progress. If ctx ends first, it cuts them and
+// returns ctx.Err(). Then it calls stop, which may help cut calls to return, and when they have, end.
+// A second Close only returns the error of New.
 func (g *Gate) Close(ctx context.Context, stop, end func() error) (err error) {
 	if !g.shut() {
 		return g.closed

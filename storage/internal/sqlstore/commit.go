@@ -101,7 +101,7 @@ func (c *commit) askKnown(batches []*detect.Batch) error {
 			ids = append(ids, b.Events[i].ID)
 		}
 	}
-	// Of EXISTS, PostgreSQL would make a hash table of all events: it takes them for few.
+	// For EXISTS, PostgreSQL would hash all events: it planned when there were few.
 	return c.t.AskRows(`WITH asked (id) AS ({rows text}) SELECT id FROM asked
 		WHERE coalesce((SELECT 1 FROM events e WHERE e.id = asked.id), (SELECT 1 FROM removed_events r WHERE r.id = asked.id)) IS NOT NULL`,
 		ids, func(rows Rows) error {

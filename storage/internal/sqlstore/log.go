@@ -92,7 +92,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &seq, &n); err != nil || fmt.Sprintf("%d.%d", seq, n) != q.Cursor {
 			return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
 		}
-		// The first condition is for the index; that does not follow from the second.
+		// The first condition begins the page in the index; the second is on columns of two tables.
 		behind, shown, offset = " AND e.seq "+beyond(q.Asc)+"= ? AND (e.seq, d.n) "+beyond(q.Asc)+" (?, ?)", []any{seq, seq, n}, 0
 	}
 	var page deliver.LogPage
