@@ -289,7 +289,7 @@ func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 
 // Take starts all work for the parts taken: polls of their accounts and queries, and sends to their
 // endpoints. Polls begin when all monitors and rules are set, because what a poll reads counts as read
-// for all of them. After an error polls rest until a later Take succeeds, or the term is lost.
+// for all of them. After an error they rest until a later Take succeeds.
 func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	m.rest(func() { m.polls.taking = true })
 	if m.node.Orphans(taken) != (fleet.Set{}) {
@@ -375,7 +375,6 @@ func (m *membership) Lost() {
 		cancel()
 		if err == nil {
 			m.forget(fleet.Set{})
-			m.rest(func() { m.polls.taking = false })
 			return
 		}
 		m.logger.Warn("the node still waits for polls of the lost term to end", "error", err)
