@@ -27,7 +27,7 @@ var words = strings.NewReplacer("{insert}", "INSERT INTO", "{update}", "UPDATE",
 // arrays are the types of the columns in {rows}.
 var arrays = map[string]string{"text": "text[]", "int": "bigint[]", "bool": "boolean[]", "bytes": "bytea[]"}
 
-// prepared returns a query as PostgreSQL has it: rows are arrays of their columns, and lists arrays.
+// prepared returns a query as PostgreSQL has it, with arrays. In FROM each array of a row would cost 15 µs.
 func prepared(query string) *statement {
 	if st, ok := statements.Load(query); ok {
 		return st.(*statement)
@@ -39,9 +39,9 @@ func prepared(query string) *statement {
 		st.types = strings.Split(list, ",")
 		columns := make([]string, len(st.types))
 		for i, t := range st.types {
-			columns[i] = "?::" + arrays[t]
+			columns[i] = "unnest(?::" + arrays[t] + ")"
 		}
-		sql = before + "SELECT * FROM unnest(" + strings.Join(columns, ", ") + ")" + after
+		sql = before + "SELECT " + strings.Join(columns, ", ") + after
 	}
 	for word, array := range map[string]string{"{texts ": "text[]", "{ints ": "bigint[]"} {
 		for {

@@ -28,7 +28,7 @@ func TestPrepared(t *testing.T) {
 	for _, row := range []struct{ query, want string }{
 		{"SELECT ?, ?2, ?", "SELECT $1, $2, $3"},
 		{"WHERE a = ?1 AND b IN {texts ?2} AND c IN {ints ?1}", "WHERE a = $1 AND b IN (SELECT unnest($2::text[]) AS value) AND c IN (SELECT unnest($1::bigint[]) AS value)"},
-		{"{insert} t (a, b) {rows text,bool} ON CONFLICT DO NOTHING", "INSERT INTO t (a, b) SELECT * FROM unnest($1::text[], $2::boolean[]) ON CONFLICT DO NOTHING"},
+		{"{insert} t (a, b) {rows text,bool} ON CONFLICT DO NOTHING", "INSERT INTO t (a, b) SELECT unnest($1::text[]), unnest($2::boolean[]) ON CONFLICT DO NOTHING"},
 		{"{update} t SET a = {max}(a, ?) FROM b {join} c WHERE {+}d", "UPDATE t SET a = greatest(a, $1) FROM b JOIN c WHERE d"},
 	} {
 		if got := prepared(row.query).sql; got != row.want {
