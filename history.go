@@ -97,7 +97,7 @@ func (e *Engine) all(ctx context.Context) ([]report.Report, error) {
 
 // knownReports is all without reading.
 func (e *Engine) knownReports() []report.Report {
-	own := e.reports.Report(e.now(), e.counters())
+	own := e.reports.Report(e.now(), e.counters)
 	e.reports.mu.Lock()
 	defer e.reports.mu.Unlock()
 	return append([]report.Report{own}, e.reports.others...)
@@ -162,7 +162,7 @@ func (e *Engine) runReports(ctx context.Context) error {
 			err = e.reports.Restore(ctx, e.now())
 		}
 		if restored = err == nil; restored {
-			r := e.reports.Report(at, e.counters())
+			r := e.reports.Report(at, e.counters)
 			r.Left = left
 			err = e.reports.Save(ctx, r)
 		}

@@ -302,3 +302,77 @@ func TestProblems(t *testing.T) {
 		})
 	}
 }
+
+// The nodes of a fleet have one history, and know of each other what needs a person.
+func TestFleetHasOneHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 20)
+		nodes := w.start("a", "b")
+		pass(10 * time.Second)
+		w.watch(20, nodes...)
+		pass(20 * time.Second)
+		for _, name := range enginetest.AccountNames(20) {
+			w.platform.Post(name, "a post")
+		}
+		pass(2 * time.Minute)
+		a, b := nodes[0], nodes[1]
+		for _, n := range nodes {
+			h, err := n.History(t.Context(), streamwatch.LastHour)
+			ok(t, err)
+			var events, acknowledged, arrived int64
+			for _, s := range h.Steps {
+				events, acknowledged, arrived = events+s.Events, acknowledged+s.Acknowledged, arrived+s.Latency.Count()
+			}
+			if events != 20 || acknowledged != 20 || arrived != 20 || len(h.Nodes) != 2 {
+				t.Errorf("%s has %d events, %d acknowledged and %d arrived, of %d nodes, want 20 of each, of 2", n.name, events, acknowledged, arrived, len(h.Nodes))
+			}
+			var delivered int64
+			for _, watch := range w.watches {
+				m, err := n.Monitors().Get(t.Context(), "", watch.MonitorID)
+				ok(t, err)
+				health, err := n.EndpointHealth(t.Context(), "", m.WebhookID)
+				ok(t, err)
+				delivered += health[m.WebhookID].Delivered
+			}
+			if delivered != 20 {
+				t.Errorf("%s knows of %d deliveries, want 20", n.name, delivered)
+			}
+		}
+		problems := func() (list []string) {
+			_, err := a.Problems(t.Context())
+			ok(t, err)
+			pass(time.Second)
+			p, err := a.Problems(t.Context())
+			ok(t, err)
+			for _, of := range p.List {
+				list = append(list, string(of.Kind)+" "+of.Name)
+			}
+			pass(15 * time.Second)
+			return list
+		}
+		if list := problems(); list != nil {
+			t.Errorf("at first: %q, want no problems", list)
+		}
+		b.blind.Store(true)
+		pass(3 * time.Minute)
+		if list := problems(); !slices.Equal(list, []string{"source down "}) {
+			t.Errorf("b cannot reach the platform: %q, want that a source is down", list)
+		}
+		b.kill()
+		pass(6 * time.Minute)
+		if list := problems(); !slices.Equal(list, []string{"node missing b"}) {
+			t.Errorf("b is killed: %q, want that it is missing", list)
+		}
+		b = w.start("b")[0]
+		pass(time.Minute)
+		if list := problems(); list != nil {
+			t.Errorf("b is back: %q, want no problems", list)
+		}
+		b.stop()
+		pass(10 * time.Minute)
+		if list := problems(); list != nil {
+			t.Errorf("b is shut down: %q, want no problems", list)
+		}
+		a.stop()
+	})
+}

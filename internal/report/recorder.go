@@ -92,11 +92,11 @@ func forget(endpoints map[string]*endpoint, gone func(owner string) bool) {
 }
 
 // Report counts what has happened since the last call in the step at the time at, and returns a copy
-// of the report.
-func (r *Recorder) Report(at time.Time, c Counters) Report {
+// of the report. It calls counters.
+func (r *Recorder) Report(at time.Time, counters func() Counters) Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	arrived := r.arrived.Snapshot()
+	arrived, c := r.arrived.Snapshot(), counters()
 	r.now.Latency = arrived.Sub(r.before)
 	r.now.Events, r.now.Calls = c.Events-r.last.Events, c.Calls-r.last.Calls
 	r.now.Polls, r.now.PollErrors = c.Polls-r.last.Polls, c.PollErrors-r.last.PollErrors

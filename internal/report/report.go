@@ -89,9 +89,9 @@ func enter(ctx context.Context, state record.State, node string, now time.Time) 
 			case err != nil:
 				return false, err
 			case name == node:
-			case now.Sub(r.At) < Kept:
+			case version == 0 || now.Sub(r.At) < Kept: // not saved yet, or not old
 				kept = append(kept, name)
-			case version > 0:
+			default:
 				if _, err := state.Swap(ctx, nameOf(name), version, nil, 0); err != nil && !errors.Is(err, record.ErrConflict) {
 					return false, err
 				}
