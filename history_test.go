@@ -139,6 +139,9 @@ func TestHistoryOfAnEngine(t *testing.T) {
 		}
 		w.stop()
 		pass(30 * time.Minute)
+		if got := figures(w.history(streamwatch.LastHour)); got != hour {
+			t.Errorf("the hour, after Shutdown: %s, want %s", got, hour)
+		}
 		w.start()
 		pass(2 * time.Minute)
 		for r, want := range map[streamwatch.Range]string{

@@ -79,7 +79,7 @@ func (n *node) settle(endpoint string, state deliver.State, age time.Duration, c
 
 func (w *world) read() []report.Report {
 	w.t.Helper()
-	list, err := report.Read(w.t.Context(), w.state, w.now)
+	list, err := report.Read(w.t.Context(), w.state)
 	ok(w.t, err)
 	return list
 }
@@ -142,8 +142,8 @@ func TestStepsBeginAtRoundTimes(t *testing.T) {
 	w.expect("a day later, the week", w.steps(report.LastWeek), "1T22:00 3/2+2 2, 2T00:00 16/4+4 4, 3T00:00 1/1+1 1")
 	w.now = w.now.Add(8*24*time.Hour - time.Minute)
 	w.expect("a week later", w.steps(report.LastWeek), "")
-	if list := w.read(); len(list) != 1 || list[0].Node != "a" {
-		t.Errorf("%d reports, want that of a: b has saved none for more than eight days", len(list))
+	if nodes := report.Sum(report.LastWeek, w.now, w.read()).Nodes; len(nodes) != 1 || nodes[0].Name != "a" {
+		t.Errorf("figures of %v, want those of a: b has saved none for more than eight days", nodes)
 	}
 	w.node("c") // removes what is too old
 	if _, err := w.state.Get(t.Context(), record.Name{Space: "report", ID: "b"}); !errors.Is(err, record.ErrNotFound) {
