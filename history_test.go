@@ -208,12 +208,17 @@ func TestHealthOfAnEndpoint(t *testing.T) {
 		if _, err := w.Erase(t.Context(), owner); err != nil {
 			t.Fatal(err)
 		}
-		w.stop()
-		saved, err := w.store.Ports().State.Get(t.Context(), record.Name{Space: "report"})
-		ok(t, err)
-		if strings.Contains(string(saved.Data), w.monitor.WebhookID) || strings.Contains(string(saved.Data), owner) {
-			t.Error("the report has something of the erased owner")
+		forgotten := func(when string) {
+			t.Helper()
+			saved, err := w.store.Ports().State.Get(t.Context(), record.Name{Space: "report"})
+			ok(t, err)
+			if strings.Contains(string(saved.Data), w.monitor.WebhookID) || strings.Contains(string(saved.Data), owner) {
+				t.Errorf("%s: the report has something of the erased owner", when)
+			}
 		}
+		forgotten("at once")
+		w.stop()
+		forgotten("after Shutdown")
 	})
 }
 
