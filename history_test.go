@@ -198,7 +198,10 @@ func TestHealthOfAnEndpoint(t *testing.T) {
 		w.start()
 		pass(time.Minute)
 		expect("another engine", 0, 3, 0, 500)
+		w.stop()
 		pass(24 * time.Hour)
+		w.start()
+		pass(time.Minute)
 		expect("a day later", 0, 0, 0, 0)
 		if since := time.Since(w.health().Since); since < 23*time.Hour || since > 24*time.Hour {
 			t.Errorf("it counts for %v, want a day", since)
@@ -254,15 +257,19 @@ func TestProblems(t *testing.T) {
 		}, func(w *reported) { w.refuses.Store(false) },
 			streamwatch.Problem{Kind: streamwatch.EndpointFailing, Severe: true, Owner: owner, Name: firstURL, Reason: "status 500", Until: time.Unix(1, 0)}, 20 * time.Minute},
 		{"an endpoint is disabled", nil, func(w *reported) {
-			w.refuses.Store(true)
-			for range 30 {
-				w.post(1)
-				pass(time.Hour)
-			}
+			_, err := w.Endpoints().Disable(w.t.Context(), owner, w.monitor.WebhookID, "answered 410")
+			ok(w.t, err)
 		}, func(w *reported) {
 			_, err := w.Endpoints().Enable(w.t.Context(), owner, w.monitor.WebhookID)
 			ok(w.t, err)
-		}, streamwatch.Problem{Kind: streamwatch.EndpointDisabled, Severe: true, Owner: owner, Name: firstURL, Reason: "no success since"}, 0},
+		}, streamwatch.Problem{Kind: streamwatch.EndpointDisabled, Severe: true, Owner: owner, Name: firstURL, Reason: "answered 410"}, 0},
+		{"a monitor is paused, not by its owner", nil, func(w *reported) {
+			_, err := w.Monitors().Suspend(w.t.Context(), owner, w.monitor.ID, "the contract has ended")
+			ok(w.t, err)
+		}, func(w *reported) {
+			_, err := w.Monitors().Pause(w.t.Context(), owner, w.monitor.ID) // by its owner: no problem
+			ok(w.t, err)
+		}, streamwatch.Problem{Kind: streamwatch.MonitorPaused, Severe: true, Owner: owner, Name: "space", Reason: "the contract has ended"}, 0},
 		{"a source is down", nil, func(w *reported) {
 			w.down.Store(true)
 			pass(3 * time.Minute)
