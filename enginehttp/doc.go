@@ -35,16 +35,24 @@
 //     422 for an unknown parameter or field. Then an endpoint without its provider
 //     answers 501.
 //  6. Credits are reserved: 402 if the balance does not cover them.
-//  7. The endpoint does its work. An id of another owner gets the same answer as an
-//     unknown id. A request that creates or resumes a monitor or rule, or raises its
-//     price, gets 402 if the credits do not cover the next hour: see
+//  7. The endpoint does its work, within Options.Timeout. An id of another owner gets the
+//     same answer as an unknown id. A request that creates or resumes a monitor or rule, or
+//     raises its price, gets 402 if the credits do not cover the next hour: see
 //     streamwatch.Engine.Covers.
 //  8. When a whole 2xx answer was written to the connection, the reservation is
 //     charged. Otherwise it is released: after an error, a panic or a timeout,
 //     or if the client disconnects before the answer is sent. A request with an
-//     Idempotency-Key is charged when its answer is stored. X-Credits-Used is the
+//     Idempotency-Key is charged if its answer was stored. X-Credits-Used is the
 //     price of a 2xx. If the process dies before the charge, nothing is charged,
 //     and the reservation expires.
+//
+// # A store that hangs
+//
+// A request waits for the store for 1.8 s; then it gets a 503 with Retry-After. Calls of
+// providers and test calls of webhooks have all of Options.Timeout. If a change is given up,
+// or the store fails, the change may have been made or may still be made, and the 503 says that
+// the request may have been carried out: read the record before you repeat it. The 503 costs
+// nothing. This needs a store that returns when the context of a call ends.
 //
 // # Changes
 //
@@ -57,11 +65,13 @@
 // A POST that creates or sends something honors Idempotency-Key. A request with the same
 // path, body, key and owner as an earlier one is not carried out and not charged. It gets
 // the earlier answer, or 409 while the earlier request is in progress. 2xx answers are kept
-// for 24 hours: the newest 1,000 of each owner, and at most 10,000 or 64 MiB in total.
+// for 24 hours: the newest 1,000 of each owner, and at most 10,000 or 64 MiB in total. After
+// any other answer a repetition is carried out. After a 503 it gets 409 if the earlier request has
+// created the monitor, rule or webhook; a key may be created twice.
 //
 // The answers are in the engine's store (storage.Ports.State). So a repetition may reach any
-// node of a fleet, or come after a restart. If the process dies during a request,
-// its Idempotency-Key can be used again 10 s after Options.Timeout. Changes that the request
+// node of a fleet, or come after a restart. If the process dies during a request, or the store
+// hangs at its end, its Idempotency-Key can be used again 10 s after Options.Timeout. Changes that the request
 // has made are not undone.
 //
 // Stored answers are encrypted with a key derived from the request and its Idempotency-Key.
