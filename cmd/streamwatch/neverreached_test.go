@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
+	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/heard"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
 const awayRedis = "redis://me:pw-secret@127.0.0.1:1/2"
@@ -26,6 +30,61 @@ func TestStopBeforeTheStoreAnswers(t *testing.T) {
 	}
 	if text := logs.String(); !strings.Contains(text, `msg="stopped: the store was never reached" store="Redis, redis://***@127.0.0.1:1/2"`) || strings.Contains(text, "pw-secret") {
 		t.Errorf("log %s", text)
+	}
+}
+
+// A server whose store is not there yet answers: it lives, and is not ready.
+func TestServerThatWaitsForItsStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	first, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var logs heard.Output
+	ended := make(chan error)
+	go func() {
+		ended <- run(ctx, process{noEnv, io.Discard, &logs}, strings.Fields("serve -platform https://mastodon.example -addr "+addr+" -db "+path+" -config "+written(t, "drain: 0s\nops-addr: 127.0.0.1:0")))
+	}()
+	logs.Wait(t, "waiting until the process that has the file open ends")
+	ops := logs.Wait(t, `msg="serving operators" address=(\S+)`)[1]
+	get := func(url string) (int, string) {
+		t.Helper()
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(b)
+	}
+	for _, base := range []string{"http://" + addr, ops} {
+		for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/v1/social/health": 503, "/v1/account/me": 503} {
+			if status, text := get(base + path); status != want || status == 503 && !strings.Contains(text, `{"error":"the service is starting: try again"`) {
+				t.Errorf("%s%s: %d %s, want %d", base, path, status, text, want)
+			}
+		}
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	logs.Wait(t, "msg=serving ")
+	for _, url := range []string{"http://" + addr + "/readyz", ops + "/readyz", "http://" + addr + "/v1/social/health"} {
+		if status, text := get(url); status != 200 {
+			t.Errorf("%s: %d %s, want 200", url, status, text)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
