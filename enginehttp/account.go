@@ -2,7 +2,6 @@ package enginehttp
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -122,8 +121,4 @@ func (h *Handler) healthy(c *call) (reply, error) {
 		return h.engine.Writable(ctx)
 	})
 	return reply{value: healthRecord{Status: "ok"}}, err
-}
-
-func (h *Handler) openAPI(*call) (reply, error) {
-	return reply{status: http.StatusOK, text: h.doc}, nil
 }

@@ -7,8 +7,9 @@
 //	})
 //	mux.Handle("/v1/", h)
 //
-// The OpenAPI document, which the handler serves at /v1/openapi.json, describes
-// every request and every field. An endpoint whose provider is not set answers 501.
+// The handler serves an OpenAPI document at /v1/openapi.json, which describes every request, every
+// field and the webhooks, and an AsyncAPI document of the WebSocket at /v1/asyncapi.json. An
+// endpoint whose provider is not set answers 501.
 //
 // # How a request is handled
 //
@@ -21,7 +22,7 @@
 //  2. The route is found: 404 if there is none, 405 with Allow if the path has
 //     other methods.
 //  3. The key is checked: the x-api-key, or that of Options.Key. Missing, malformed, unknown, expired and revoked
-//     keys all get the same 401. Health and the OpenAPI document need no key. The hub
+//     keys all get the same 401. Health and the two documents need no key. The hub
 //     checks the keys of WebSocket clients: see WebSocketAuth.
 //  4. The request counts against the key's rate and Options.OwnerKeys: 429 with
 //     Retry-After if one is exceeded. Every answer has X-RateLimit-Limit,

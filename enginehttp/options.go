@@ -154,7 +154,6 @@ type Handler struct {
 	rates  *rates
 	health health
 	ownKey secret.Value // see cursorKey
-	doc    []byte       // the OpenAPI document
 }
 
 // New checks o and returns the handler. Its errors name the option, the value and the allowed
@@ -165,7 +164,7 @@ func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), ownKey: secret.Value(rand.Text()), rates: newRates(o.MaxRates), doc: document(o.Segment)}
+	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), ownKey: secret.Value(rand.Text()), rates: newRates(o.MaxRates)}
 	h.routes = h.table()
 	for _, rt := range h.routes {
 		h.mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {

@@ -24,7 +24,8 @@ func (h *Handler) table() []*route {
 	ruleRecords := rules.records()
 	keys, lookups := keyAPI{h}, lookupAPI{h}
 	return []*route{
-		{method: "GET", path: "/v1/openapi.json", name: "openapi", open: true, serve: h.openAPI},
+		{method: "GET", path: "/v1/openapi.json", name: "openapi", open: true, serve: document(openAPI, h.opts.Segment)},
+		{method: "GET", path: "/v1/asyncapi.json", name: "asyncapi", open: true, serve: document(asyncAPI, h.opts.Segment)},
 		{method: "GET", path: seg + "/health", name: "health", open: true, serve: h.healthy},
 		{method: "GET", path: "/v1/account/me", name: "account", serve: h.account},
 		{method: "GET", path: "/v1/account/keys", name: "list_keys", admin: true, params: with(), serve: administered(keys.listKeys)},
