@@ -244,7 +244,7 @@ func TestDocumentHasTheWebhook(t *testing.T) {
 			}
 		}
 	}
-	example, err := json.Marshal(detected().RequestBody.Value.Content.Get("application/json").Examples["Event"].Value.Value)
+	example, err := json.Marshal(detected().RequestBody.Value.Content.Get("application/json").Example)
 	if err != nil {
 		t.Fatal(err)
 	}
