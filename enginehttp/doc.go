@@ -21,9 +21,9 @@
 //     Pages of Options.Origins get CORS headers and answers to preflights.
 //  2. The route is found: 404 if there is none, 405 with Allow if the path has
 //     other methods.
-//  3. The key is checked: the x-api-key, or that of Options.Key. Missing, malformed, unknown, expired and revoked
-//     keys all get the same 401. Health and the two documents need no key. The hub
-//     checks the keys of WebSocket clients: see WebSocketAuth.
+//  3. The key is checked: the x-api-key, or that of Options.Key. Missing, malformed, unknown,
+//     expired and revoked keys all get the same 401. Health and the two documents need no
+//     key. The hub checks the keys of WebSocket clients: see WebSocketAuth.
 //  4. The request counts against the key's rate and Options.OwnerKeys: 429 with
 //     Retry-After if one is exceeded. Every answer has X-RateLimit-Limit,
 //     X-RateLimit-Remaining and X-RateLimit-Reset (Unix seconds) of the one with
@@ -72,8 +72,8 @@
 //
 // The answers are in the engine's store (storage.Ports.State). So a repetition may reach any
 // node of a fleet, or come after a restart. If the process dies during a request, or the store
-// hangs at its end, its Idempotency-Key can be used again 10 s after Options.Timeout. Changes that the request
-// has made are not undone.
+// hangs at its end, its Idempotency-Key can be used again 10 s after Options.Timeout. Changes
+// that the request has made are not undone.
 //
 // Stored answers are encrypted with a key derived from the request and its Idempotency-Key.
 // If the Idempotency-Key is random, such as a UUID, nobody can decrypt an answer with
