@@ -50,10 +50,12 @@
 // # A store that hangs
 //
 // A request waits for the store for 1.8 s; then it gets a 503 with Retry-After. Calls of
-// providers and test calls of webhooks have all of Options.Timeout. If a change is given up,
-// or the store fails, the change may have been made or may still be made, and the 503 says that
-// the request may have been carried out: read the record before you repeat it. The 503 costs
-// nothing. This needs a store that returns when the context of a call ends.
+// providers and test calls of webhooks have all of Options.Timeout. So do the logs, recoveries
+// and deletions, once the store has answered a short question: they may be long work. If a
+// change is given up, or the store fails, the change may have been made or may still be made,
+// and the 503 says that the request may have been carried out: read the record before you
+// repeat it. The 503 costs nothing. This needs a store that returns when the context of a call
+// ends.
 //
 // # Changes
 //

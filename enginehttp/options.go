@@ -51,7 +51,7 @@ type Options struct {
 	// one that was idle longest is forgotten. 1 to 10,000,000, by default 10,000.
 	MaxRates int
 	// Timeout limits the time to read a request's body, and the time to answer. At most an hour,
-	// by default 30 s. For the store a request waits 1.8 s.
+	// by default 30 s. For a store that hangs a request waits 1.8 s.
 	Timeout time.Duration
 	// CursorKey signs next_cursor. It has at least 16 bytes, and must be the same in all
 	// processes that serve the same clients. Defaults to a random key. The engines of a fleet

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -25,6 +26,7 @@ type route struct {
 	match        bool     // honors If-Match
 	once         bool     // honors Idempotency-Key
 	admin        bool     // requires a key of scope admin; costs nothing
+	long         bool     // may keep a store busy that does not hang: see Handler.work
 	// serve answers a call. It is nil if the provider that it needs is not set.
 	serve func(*call) (reply, error)
 	// raw, if set, is called instead of serve, and checks the key itself. It is the WebSocket
@@ -38,7 +40,8 @@ const storeTime = 1800 * time.Millisecond
 // call is a request in the form that an endpoint gets.
 type call struct {
 	*http.Request // its context ends after storeTime
-	// patient is the context for calls of others than the store. It ends after Options.Timeout.
+	// patient is the context for calls of others than the store, and for long ones of the store. It
+	// ends after Options.Timeout.
 	patient context.Context
 	who     apikey.Principal
 	query   url.Values // only parameters that the route knows
@@ -153,19 +156,31 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 // serve carries out a request, or returns the stored answer of an earlier one.
 func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, error) {
 	if again == nil {
-		return rt.serve(c)
+		return h.work(c, rt)
 	}
 	if again.first != nil {
 		x.Header().Set("Idempotent-Replayed", "true")
 		return *again.first, nil
 	}
-	answer, err := rt.serve(c)
+	answer, err := h.work(c, rt)
 	if err == nil {
 		// Store the answer before sending it, so that a client that has disconnected can ask again.
 		answer = answer.encoded()
 		again.keep(x, answer)
 	}
 	return answer, err
+}
+
+// work carries out a request. A long one has all of Options.Timeout once the store has answered a
+// short question.
+func (h *Handler) work(c *call, rt *route) (reply, error) {
+	if rt.long {
+		if _, err := h.engine.State().Get(c.Context(), record.Name{Space: "alive"}); err != nil && !errors.Is(err, record.ErrNotFound) {
+			return reply{}, err
+		}
+		c.Request = c.WithContext(c.patient)
+	}
+	return rt.serve(c)
 }
 
 // maxKey is the maximum length of an x-api-key, in bytes. A longer key is not looked up.
