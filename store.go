@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	writeFresh = 5 * time.Second // how long Writable relies on the result of a write
-	probeTime  = 2 * time.Second // time limit of a write by Writable
+	writeFresh = 5 * time.Second         // how long Writable relies on the result of a write
+	probeTime  = 1800 * time.Millisecond // time limit of a write by Writable: callers have an answer within 2 s
 )
 
 // probeName names the value that Writable writes.

@@ -2,7 +2,6 @@ package enginehttp
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -86,10 +85,8 @@ func (h *Handler) billingLogs(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-const (
-	healthTime = 2 * time.Second // timeout for the store's answer
-	healthKept = time.Second     // how long a result is reused; anybody may ask, and must not load the store
-)
+// healthKept is how long a result is reused: anybody may ask, and must not load the store.
+const healthKept = time.Second
 
 // health is the result of the last check of the store.
 type health struct {
@@ -105,7 +102,7 @@ func (s *health) check(ctx context.Context, ask func(context.Context) error) err
 		return s.err
 	}
 	// Do not use the request's context: if this client disconnects, others must not see an error.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
 	s.err = ask(ctx)
 	s.until = time.Now().Add(healthKept)
@@ -124,8 +121,4 @@ func (h *Handler) healthy(c *call) (reply, error) {
 		return h.engine.Writable(ctx)
 	})
 	return reply{value: healthRecord{Status: "ok"}}, err
-}
-
-func (h *Handler) openAPI(*call) (reply, error) {
-	return reply{status: http.StatusOK, text: h.doc}, nil
 }

@@ -95,7 +95,8 @@ func (x *exchange) flush() error {
 	return nil
 }
 
-// fail sends the answer for an error.
+// fail sends the answer for an error, and flushes it: what the request still has to do in the store
+// must not delay it.
 func (x *exchange) fail(err error) {
 	f := failureOf(err)
 	x.cause, x.theirs = f.cause, f.theirs
@@ -111,4 +112,5 @@ func (x *exchange) fail(err error) {
 	header.Set("Content-Length", strconv.Itoa(len(text)))
 	x.WriteHeader(f.status)
 	x.Write(text)
+	x.flush()
 }

@@ -19,8 +19,8 @@ func checkAnswer(t testing.TB, r *http.Request, a answer) {
 			t.Errorf("%s %s: %d %s: want error and detail, of the same text", r.Method, r.URL.Path, a.status, a.body)
 		}
 	}
-	if r.Pattern == "" {
-		return // no route, so not in the document
+	if r.Pattern == "" || r.Pattern == "GET "+stream {
+		return // no route, or in the other document
 	}
 	doc := document()
 	method, path := documentPath(r.Pattern)

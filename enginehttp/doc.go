@@ -7,8 +7,9 @@
 //	})
 //	mux.Handle("/v1/", h)
 //
-// The OpenAPI document, which the handler serves at /v1/openapi.json, describes
-// every request and every field. An endpoint whose provider is not set answers 501.
+// The handler serves an OpenAPI document at /v1/openapi.json, which describes every request, every
+// field and the webhooks, and an AsyncAPI document of the WebSocket at /v1/asyncapi.json. An
+// endpoint whose provider is not set answers 501.
 //
 // # How a request is handled
 //
@@ -20,9 +21,9 @@
 //     Pages of Options.Origins get CORS headers and answers to preflights.
 //  2. The route is found: 404 if there is none, 405 with Allow if the path has
 //     other methods.
-//  3. The key is checked: the x-api-key, or that of Options.Key. Missing, malformed, unknown, expired and revoked
-//     keys all get the same 401. Health and the OpenAPI document need no key. The hub
-//     checks the keys of WebSocket clients: see WebSocketAuth.
+//  3. The key is checked: the x-api-key, or that of Options.Key. Missing, malformed, unknown,
+//     expired and revoked keys all get the same 401. Health and the two documents need no
+//     key. The hub checks the keys of WebSocket clients: see WebSocketAuth.
 //  4. The request counts against the key's rate and Options.OwnerKeys: 429 with
 //     Retry-After if one is exceeded. Every answer has X-RateLimit-Limit,
 //     X-RateLimit-Remaining and X-RateLimit-Reset (Unix seconds) of the one with
@@ -35,16 +36,26 @@
 //     422 for an unknown parameter or field. Then an endpoint without its provider
 //     answers 501.
 //  6. Credits are reserved: 402 if the balance does not cover them.
-//  7. The endpoint does its work. An id of another owner gets the same answer as an
-//     unknown id. A request that creates or resumes a monitor or rule, or raises its
-//     price, gets 402 if the credits do not cover the next hour: see
+//  7. The endpoint does its work, within Options.Timeout. An id of another owner gets the
+//     same answer as an unknown id. A request that creates or resumes a monitor or rule, or
+//     raises its price, gets 402 if the credits do not cover the next hour: see
 //     streamwatch.Engine.Covers.
 //  8. When a whole 2xx answer was written to the connection, the reservation is
 //     charged. Otherwise it is released: after an error, a panic or a timeout,
 //     or if the client disconnects before the answer is sent. A request with an
-//     Idempotency-Key is charged when its answer is stored. X-Credits-Used is the
+//     Idempotency-Key is charged if its answer was stored. X-Credits-Used is the
 //     price of a 2xx. If the process dies before the charge, nothing is charged,
 //     and the reservation expires.
+//
+// # A store that hangs
+//
+// A request waits for the store for 1.8 s; then it gets a 503 with Retry-After. Calls of
+// providers and test calls of webhooks have all of Options.Timeout. So do the logs, recoveries
+// and deletions, once the store has answered a short question: they may be long work. If a
+// change is given up, or the store fails, the change may have been made or may still be made,
+// and the 503 says that the request may have been carried out: read the record before you
+// repeat it. The 503 costs nothing. This needs a store that returns when the context of a call
+// ends.
 //
 // # Changes
 //
@@ -57,12 +68,14 @@
 // A POST that creates or sends something honors Idempotency-Key. A request with the same
 // path, body, key and owner as an earlier one is not carried out and not charged. It gets
 // the earlier answer, or 409 while the earlier request is in progress. 2xx answers are kept
-// for 24 hours: the newest 1,000 of each owner, and at most 10,000 or 64 MiB in total.
+// for 24 hours: the newest 1,000 of each owner, and at most 10,000 or 64 MiB in total. After
+// any other answer a repetition is carried out. After a 503 it gets 409 if the earlier request has
+// created the monitor, rule or webhook; a key may be created twice.
 //
 // The answers are in the engine's store (storage.Ports.State). So a repetition may reach any
-// node of a fleet, or come after a restart. If the process dies during a request,
-// its Idempotency-Key can be used again 10 s after Options.Timeout. Changes that the request
-// has made are not undone.
+// node of a fleet, or come after a restart. If the process dies during a request, or the store
+// hangs at its end, its Idempotency-Key can be used again 10 s after Options.Timeout. Changes
+// that the request has made are not undone.
 //
 // Stored answers are encrypted with a key derived from the request and its Idempotency-Key.
 // If the Idempotency-Key is random, such as a UUID, nobody can decrypt an answer with

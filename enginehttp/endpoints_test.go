@@ -45,6 +45,7 @@ const social = "/v1/social"
 // endpoints has every route but the WebSocket's.
 var endpoints = []endpoint{
 	{"GET /v1/openapi.json", "/v1/openapi.json", "", 200, 0, open, `"openapi": "3.1.0"`},
+	{"GET /v1/asyncapi.json", "/v1/asyncapi.json", "", 200, 0, open, `"asyncapi": "3.1.0"`},
 	{"GET /v1/social/health", social + "/health", "", 200, 0, open, `"status":"ok"`},
 	{"GET /v1/account/me", "/v1/account/me", "", 200, 1000, onStore, `"credits_balance":999,"subscription_credits_balance":0,"total_credits_balance":999,"tier":"pro","rate_limit_per_minute":`},
 	{"GET /v1/account/keys", "/v1/account/keys", "", 200, 0, free, `"revoked_at":null,"last_used_at":null}`},

@@ -29,6 +29,7 @@ type failure struct {
 	retry  time.Duration  // Retry-After; 0 for none
 	more   map[string]any // additional fields of the body
 	theirs bool           // a 5xx caused by the client's request: not logged as an error
+	store  bool           // the store failed
 }
 
 func (f *failure) Error() string { return "enginehttp: " + f.text }
@@ -97,7 +98,7 @@ func failureOf(err error) *failure {
 	case errors.Is(err, monitor.ErrConflict), errors.Is(err, rule.ErrConflict), errors.Is(err, deliver.ErrEndpointConflict):
 		err = conflict("changed by another request meanwhile: read it again")
 	default:
-		return &failure{status: http.StatusServiceUnavailable, text: "the store is unavailable now: try again", cause: err, retry: time.Second}
+		return &failure{status: http.StatusServiceUnavailable, text: "the store is unavailable now: try again", cause: err, retry: time.Second, store: true}
 	}
 	errors.As(err, &f)
 	return f

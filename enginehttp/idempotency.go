@@ -21,8 +21,6 @@ const (
 	// leaseGrace is added to Options.Timeout to get the lease of a request. If the process dies
 	// during the request, a repetition is carried out after the lease.
 	leaseGrace = 10 * time.Second
-	// finishTimeout limits the call that stores an answer before it is sent.
-	finishTimeout = 5 * time.Second
 	// answerLast is how long answers are kept.
 	answerLast = 24 * time.Hour
 )
@@ -195,7 +193,7 @@ func (r *repeat) finish(text []byte) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), finishTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), storeTime)
 	defer cancel()
 	_, err := r.h.engine.State().Swap(ctx, r.named, r.version, value, answerLast)
 	return err

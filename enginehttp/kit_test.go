@@ -270,10 +270,7 @@ func (nobody) Authenticate(context.Context, secret.Value) (apikey.Principal, err
 // documentPath returns the method and the path that a route has in the document.
 func documentPath(pattern string) (method, path string) {
 	method, path, _ = strings.Cut(pattern, " ")
-	if path = strings.TrimSuffix(path, "{$}"); path == "/v1/social/tweets" {
-		path += "/"
-	}
-	return method, path
+	return method, strings.TrimSuffix(path, "/{$}")
 }
 
 // providers answers every pass-through endpoint, or fails with err.

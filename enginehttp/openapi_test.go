@@ -1,22 +1,33 @@
 package enginehttp_test
 
 import (
+	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// The document has exactly the routes, with the parameters of their paths.
+// The OpenAPI document has exactly the routes, with the parameters of their paths, but the
+// WebSocket's, which the AsyncAPI document has.
 func TestDocumentHasTheRoutes(t *testing.T) {
 	routes := map[string]bool{}
 	for _, p := range enginehttp.Patterns(newWorld(t).handler) {
 		method, path := documentPath(p)
 		routes[method+" "+path] = true
 	}
+	channel := channel()
+	delete(routes, channel.Bindings.WS.Method+" "+channel.Address)
 	seen := map[string]string{}
 	for path, item := range document().Paths.Map() {
 		for method, op := range item.Operations() {
@@ -51,6 +62,9 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 func TestDocumentNamesTheEndpoints(t *testing.T) {
 	for pattern, name := range enginehttp.Names(newWorld(t).handler) {
 		method, path := documentPath(pattern)
+		if path == stream {
+			continue
+		}
 		op := document().Paths.Value(path).GetOperation(method)
 		if op == nil || op.OperationID != name {
 			t.Errorf("%s: the document does not call it %q", pattern, name)
@@ -62,6 +76,9 @@ func TestDocumentNamesTheEndpoints(t *testing.T) {
 func TestDocumentHasTheFields(t *testing.T) {
 	for pattern, fields := range enginehttp.Fields(newWorld(t).handler) {
 		method, path := documentPath(pattern)
+		if path == stream {
+			continue
+		}
 		op := document().Paths.Value(path).GetOperation(method)
 		var documented []string
 		if op.RequestBody != nil {
@@ -82,9 +99,13 @@ func TestDocumentHasTheParameters(t *testing.T) {
 	for pattern, params := range enginehttp.Params(newWorld(t).handler) {
 		method, path := documentPath(pattern)
 		var documented []string
-		for _, p := range document().Paths.Value(path).GetOperation(method).Parameters {
-			if p.Value.In == "query" {
-				documented = append(documented, p.Value.Name)
+		if path == stream {
+			documented = slices.Collect(maps.Keys(channel().Bindings.WS.Query.Properties))
+		} else {
+			for _, p := range document().Paths.Value(path).GetOperation(method).Parameters {
+				if p.Value.In == "query" {
+					documented = append(documented, p.Value.Name)
+				}
 			}
 		}
 		slices.Sort(documented)
@@ -101,7 +122,7 @@ func TestDocumentHasTheFormsOfSince(t *testing.T) {
 	w := newWorld(t, func(s *setup) {
 		s.engine.WebSocket = &wshub.Options{Authenticate: enginehttp.WebSocketAuth(nobody{})}
 	})
-	since := document().Paths.Value(social+"/stream").Get.Parameters.GetByInAndName("query", "since").Schema.Value
+	since := channel().Bindings.WS.Query.Properties["since"].Value
 	for text, taken := range map[string]bool{"0": true, "41": true, "7.41": true, "": false, "-1": false, "x": false, "7.": false, ".41": false, "1.2.3": false} {
 		status := http.StatusUnprocessableEntity
 		if taken {
@@ -129,8 +150,122 @@ func TestSegment(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, a.status, want)
 		}
 	}
-	a := w.do(mine, "GET", "/v1/openapi.json", "")
-	if strings.Contains(a.body, `"/v1/social/`) || !strings.Contains(a.body, `"/v1/bluesky/stream/monitors"`) {
-		t.Error("the document has the paths of another segment")
+	for document, path := range map[string]string{"/v1/openapi.json": `"/v1/bluesky/stream/monitors"`, "/v1/asyncapi.json": `"/v1/bluesky/stream"`} {
+		a := w.do(mine, "GET", document, "")
+		if strings.Contains(a.body, `"/v1/social/`) || !strings.Contains(a.body, path) {
+			t.Errorf("%s has the paths of another segment", document)
+		}
 	}
+}
+
+// Every operation is described, with an example of each body. An example has only fields that the
+// document names, and is valid.
+func TestDocumentHasExamples(t *testing.T) {
+	check := func(op *openapi3.Operation, content openapi3.Content) {
+		t.Helper()
+		media := content.Get("application/json")
+		if media == nil {
+			return
+		}
+		values := []any{media.Example}
+		for _, e := range media.Examples {
+			values = append(values, e.Value.Value)
+		}
+		if values = slices.DeleteFunc(values, func(v any) bool { return v == nil }); len(values) != 1 {
+			t.Errorf("%s: %d examples of a body, want one", op.OperationID, len(values))
+		}
+		for _, v := range values {
+			if err := media.Schema.Value.VisitJSON(v); err != nil {
+				t.Errorf("%s: the example is not valid: %v", op.OperationID, err)
+			}
+		}
+	}
+	ops := []*openapi3.Operation{detected()}
+	for _, item := range document().Paths.Map() {
+		ops = append(ops, slices.Collect(maps.Values(item.Operations()))...)
+	}
+	for _, op := range ops {
+		if op.Summary == "" || op.Description == "" || op.Summary == op.Description {
+			t.Errorf("%s is not described", op.OperationID)
+		}
+		if op.RequestBody != nil {
+			check(op, op.RequestBody.Value.Content)
+		}
+		for status, r := range op.Responses.Map() {
+			if status[0] == '2' {
+				check(op, r.Value.Content)
+			}
+		}
+	}
+}
+
+// detected is the webhook's request in the document.
+func detected() *openapi3.Operation { return document().Webhooks["tweet.detected"].Post }
+
+// A webhook gets the headers and the fields that the document names.
+func TestDocumentHasTheWebhook(t *testing.T) {
+	hook := make(keeping, 1)
+	w := newWorld(t, func(s *setup) { s.engine.Webhook = webhook.Config{Transport: hook} })
+	if a := w.do(mine, "POST", webhooks+"/test", `{"monitor_id":"{monitor}"}`); a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	got := <-hook
+	var sent, documented []string
+	for name := range got.Header {
+		if name != "Content-Type" && name != "User-Agent" {
+			sent = append(sent, name)
+		}
+	}
+	for _, p := range detected().Parameters {
+		documented = append(documented, http.CanonicalHeaderKey(p.Value.Name))
+		if v := got.Header.Get(p.Value.Name); p.Value.Schema.Value.VisitJSON(v) != nil {
+			t.Errorf("%s: %q is not as the document has it", p.Value.Name, v)
+		}
+	}
+	slices.Sort(sent)
+	slices.Sort(documented)
+	if !slices.Equal(sent, documented) {
+		t.Errorf("headers %q, in the document %q", sent, documented)
+	}
+	schema := detected().RequestBody.Value.Content.Get("application/json").Schema.Value
+	for _, kind := range []deliver.SourceKind{deliver.SourceMonitor, deliver.SourceRule} {
+		var body map[string]any
+		if err := json.Unmarshal(rocket(kind, "id").Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		for name := range body {
+			if schema.Properties[name] == nil {
+				t.Errorf("the body has %s, the document has not", name)
+			}
+		}
+		for _, name := range schema.Required {
+			if _, ok := body[name]; !ok {
+				t.Errorf("the body lacks %s", name)
+			}
+		}
+	}
+	example, err := json.Marshal(detected().RequestBody.Value.Content.Get("application/json").Example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := deliver.ParseBody(example); err != nil {
+		t.Error(err)
+	}
+}
+
+// keeping keeps the requests to a webhook, and answers 200.
+type keeping chan *http.Request
+
+func (k keeping) RoundTrip(r *http.Request) (*http.Response, error) {
+	k <- r
+	return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
+}
+
+// rocket is an event of a monitor or rule, with the body that a webhook gets.
+func rocket(kind deliver.SourceKind, id string) deliver.Event {
+	at := time.Now().UTC()
+	e := deliver.Event{ID: deliver.EventID(id, "77"), Source: deliver.Source{Kind: kind, ID: id, Owner: mine, Name: "n"}, TweetID: "77", AuthorUsername: "nasa",
+		TweetURL: "https://example.com/77", Platform: "p", PublishedAt: at, DetectedAt: at}
+	e.Body = deliver.AppendBody(nil, &e, &fetcher.Tweet{ID: "77", Text: "Rocket"})
+	return e
 }

@@ -51,7 +51,7 @@ type Options struct {
 	// one that was idle longest is forgotten. 1 to 10,000,000, by default 10,000.
 	MaxRates int
 	// Timeout limits the time to read a request's body, and the time to answer. At most an hour,
-	// by default 30 s.
+	// by default 30 s. For a store that hangs a request waits 1.8 s.
 	Timeout time.Duration
 	// CursorKey signs next_cursor. It has at least 16 bytes, and must be the same in all
 	// processes that serve the same clients. Defaults to a random key. The engines of a fleet
@@ -154,7 +154,6 @@ type Handler struct {
 	rates  *rates
 	health health
 	ownKey secret.Value // see cursorKey
-	doc    []byte       // the OpenAPI document
 }
 
 // New checks o and returns the handler. Its errors name the option, the value and the allowed
@@ -165,7 +164,7 @@ func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), ownKey: secret.Value(rand.Text()), rates: newRates(o.MaxRates), doc: document(o.Segment)}
+	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), ownKey: secret.Value(rand.Text()), rates: newRates(o.MaxRates)}
 	h.routes = h.table()
 	for _, rt := range h.routes {
 		h.mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {

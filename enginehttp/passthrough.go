@@ -53,18 +53,18 @@ func (h lookupAPI) account(c *call) (account, error) {
 }
 
 // ask calls a provider by askOn, for the platform of accounts without a source's name.
-func ask[T any](h *Handler, ctx context.Context, what string, do func(context.Context) (T, error)) (T, error) {
-	return askOn(h, ctx, "", what, do)
+func ask[T any](h *Handler, c *call, what string, do func(context.Context) (T, error)) (T, error) {
+	return askOn(h, c, "", what, do)
 }
 
 // askOn waits until the source's budget allows a call, then calls a provider. It waits for the
-// provider to return even after ctx has ended.
-func askOn[T any](h *Handler, ctx context.Context, source, what string, do func(context.Context) (T, error)) (T, error) {
-	if err := h.spend(ctx, source); err != nil {
+// provider to return even after the request's time.
+func askOn[T any](h *Handler, c *call, source, what string, do func(context.Context) (T, error)) (T, error) {
+	if err := h.spend(c.patient, source); err != nil {
 		var none T
 		return none, err
 	}
-	v, err := do(ctx)
+	v, err := do(c.patient)
 	return v, upstream(err, what)
 }
 
@@ -79,7 +79,7 @@ func (h lookupAPI) userByUsername(c *call) (reply, error) {
 			return reply{}, lacks("provider")
 		}
 	}
-	u, err := askOn(h.Handler, c.Context(), a.source.Name, "user", func(ctx context.Context) (fetcher.User, error) {
+	u, err := askOn(h.Handler, c, a.source.Name, "user", func(ctx context.Context) (fetcher.User, error) {
 		return provider.UserByUsername(ctx, a.name)
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func (h lookupAPI) userByID(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	list, err := h.users(c.Context(), []string{id})
+	list, err := h.users(c, []string{id})
 	if err != nil {
 		return reply{}, err
 	}
@@ -109,12 +109,12 @@ func (h lookupAPI) usersByIDs(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	list, err := h.users(c.Context(), ids)
+	list, err := h.users(c, ids)
 	return reply{value: listed[fetcher.User]{Data: orEmpty(list)}}, err
 }
 
-func (h lookupAPI) users(ctx context.Context, ids []string) ([]fetcher.User, error) {
-	return ask(h.Handler, ctx, "user", func(ctx context.Context) ([]fetcher.User, error) {
+func (h lookupAPI) users(c *call, ids []string) ([]fetcher.User, error) {
+	return ask(h.Handler, c, "user", func(ctx context.Context) ([]fetcher.User, error) {
 		return h.opts.Providers.UsersByIDs.UsersByIDs(ctx, ids)
 	})
 }
@@ -124,7 +124,7 @@ func (h lookupAPI) tweetByID(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	list, err := h.tweets(c.Context(), []string{id})
+	list, err := h.tweets(c, []string{id})
 	if err != nil {
 		return reply{}, err
 	}
@@ -140,12 +140,12 @@ func (h lookupAPI) tweetsByIDs(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	list, err := h.tweets(c.Context(), ids)
+	list, err := h.tweets(c, ids)
 	return reply{value: listed[fetcher.Tweet]{Data: orEmpty(list)}}, err
 }
 
-func (h lookupAPI) tweets(ctx context.Context, ids []string) ([]fetcher.Tweet, error) {
-	return ask(h.Handler, ctx, "tweet", func(ctx context.Context) ([]fetcher.Tweet, error) {
+func (h lookupAPI) tweets(c *call, ids []string) ([]fetcher.Tweet, error) {
+	return ask(h.Handler, c, "tweet", func(ctx context.Context) ([]fetcher.Tweet, error) {
 		return h.opts.Providers.TweetsByIDs.TweetsByIDs(ctx, ids)
 	})
 }
@@ -162,7 +162,7 @@ func (p *params) cursor(cs cursors) string {
 
 // askPage asks a provider for a page of tweets, on the budget of a source.
 func (h lookupAPI) askPage(c *call, cs cursors, source, what string, do func(context.Context) (fetcher.Page, error)) (reply, error) {
-	out, err := askOn(h.Handler, c.Context(), source, what, func(ctx context.Context) (out listed[fetcher.Tweet], err error) {
+	out, err := askOn(h.Handler, c, source, what, func(ctx context.Context) (out listed[fetcher.Tweet], err error) {
 		page, err := do(ctx)
 		if err == nil {
 			if len(page.Tweets) > 0 {
@@ -231,7 +231,7 @@ func (h lookupAPI) searchCommunities(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	out, err := ask(h.Handler, c.Context(), "community", func(ctx context.Context) (out listed[fetcher.Community], err error) {
+	out, err := ask(h.Handler, c, "community", func(ctx context.Context) (out listed[fetcher.Community], err error) {
 		list, next, err := h.opts.Providers.CommunitySearch.CommunitySearch(ctx, query, cursor)
 		if err == nil {
 			out.Data = orEmpty(list)
@@ -263,7 +263,7 @@ func (h lookupAPI) product(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	d, err := h.opts.Providers.Product.Product(c.Context(), q)
+	d, err := h.opts.Providers.Product.Product(c.patient, q)
 	if err != nil {
 		return reply{}, upstream(err, "product")
 	}
@@ -307,6 +307,6 @@ func (h lookupAPI) scrape(c *call) (reply, error) {
 	if f.err != nil {
 		return reply{}, f.err
 	}
-	r, err := h.opts.Providers.Scraper.Scrape(c.Context(), q)
+	r, err := h.opts.Providers.Scraper.Scrape(c.patient, q)
 	return reply{value: r}, upstream(err, "page")
 }

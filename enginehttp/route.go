@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -25,6 +26,7 @@ type route struct {
 	match        bool     // honors If-Match
 	once         bool     // honors Idempotency-Key
 	admin        bool     // requires a key of scope admin; costs nothing
+	long         bool     // may keep a store busy that does not hang: see Handler.work
 	// serve answers a call. It is nil if the provider that it needs is not set.
 	serve func(*call) (reply, error)
 	// raw, if set, is called instead of serve, and checks the key itself. It is the WebSocket
@@ -32,13 +34,19 @@ type route struct {
 	raw http.Handler
 }
 
+// storeTime is how long a request waits for the store. The answer is then there within 2 s.
+const storeTime = 1800 * time.Millisecond
+
 // call is a request in the form that an endpoint gets.
 type call struct {
-	*http.Request
-	who   apikey.Principal
-	query url.Values // only parameters that the route knows
-	body  []byte     // unparsed; nil if the route takes none
-	form  *form      // the body's fields, nil if the route takes none
+	*http.Request // its context ends after storeTime
+	// patient is the context for calls of others than the store, and for long ones of the store. It
+	// ends after Options.Timeout.
+	patient context.Context
+	who     apikey.Principal
+	query   url.Values // only parameters that the route knows
+	body    []byte     // unparsed; nil if the route takes none
+	form    *form      // the body's fields, nil if the route takes none
 	// version is the version in If-Match; 0 matches any.
 	version int64
 }
@@ -63,9 +71,9 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		rt.raw.ServeHTTP(x, r)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
+	patient, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
 	defer cancel()
-	c := &call{Request: r.WithContext(ctx)}
+	c := &call{Request: r, patient: patient}
 	for _, name := range []string{"monitor_id", "rule_id", "webhook_id", "delivery_id", "key_id"} {
 		x.about(r.PathValue(name))
 	}
@@ -103,6 +111,9 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.fail(lacks("provider"))
 		return
 	}
+	ctx, cancel := context.WithTimeout(patient, storeTime) // a slow body does not count
+	defer cancel()
+	c.Request = r.WithContext(ctx)
 	again, err := h.repeated(x, c, rt)
 	if err != nil {
 		x.fail(err)
@@ -120,12 +131,12 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	answer, err := h.serve(x, c, rt, again)
 	x.about(answer.id)
 	if err != nil {
-		x.fail(h.withBalance(ctx, x, c.precondition(err), hold.price()))
+		x.fail(h.withBalance(ctx, x, rt.unconfirmed(c.precondition(err)), hold.price()))
 		return
 	}
 	stored := again != nil && again.stored
 	if stored { // from now on a repetition gets this answer, and is free
-		hold.commit()
+		defer hold.commit()
 	}
 	// A client that has disconnected by now gets no answer, and is charged only if the answer is
 	// stored. Later it is charged: otherwise clients could read the answer and disconnect.
@@ -145,19 +156,31 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 // serve carries out a request, or returns the stored answer of an earlier one.
 func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, error) {
 	if again == nil {
-		return rt.serve(c)
+		return h.work(c, rt)
 	}
 	if again.first != nil {
 		x.Header().Set("Idempotent-Replayed", "true")
 		return *again.first, nil
 	}
-	answer, err := rt.serve(c)
+	answer, err := h.work(c, rt)
 	if err == nil {
 		// Store the answer before sending it, so that a client that has disconnected can ask again.
 		answer = answer.encoded()
 		again.keep(x, answer)
 	}
 	return answer, err
+}
+
+// work carries out a request. A long one has all of Options.Timeout once the store has answered a
+// short question.
+func (h *Handler) work(c *call, rt *route) (reply, error) {
+	if rt.long {
+		if _, err := h.engine.State().Get(c.Context(), record.Name{Space: "alive"}); err != nil && !errors.Is(err, record.ErrNotFound) {
+			return reply{}, err
+		}
+		c.Request = c.WithContext(c.patient)
+	}
+	return rt.serve(c)
 }
 
 // maxKey is the maximum length of an x-api-key, in bytes. A longer key is not looked up.
@@ -184,7 +207,9 @@ func (h *Handler) admit(x *exchange, c *call) error {
 	if !c.hasKey() {
 		return h.unauthorized()
 	}
-	who, err := h.opts.Auth.Authenticate(c.Context(), secret.Value(c.Header.Get("X-Api-Key")))
+	ctx, cancel := context.WithTimeout(c.patient, storeTime)
+	defer cancel()
+	who, err := h.opts.Auth.Authenticate(ctx, secret.Value(c.Header.Get("X-Api-Key")))
 	if errors.Is(err, apikey.ErrInvalid) {
 		return h.unauthorized()
 	}
@@ -205,12 +230,25 @@ func (h *Handler) admit(x *exchange, c *call) error {
 	return nil
 }
 
+// changes reports whether requests may change or send something.
+func (rt *route) changes() bool { return rt.method != http.MethodGet && !rt.reads }
+
+// unconfirmed returns the error of a request. If the store failed, a change may have been made all
+// the same, and the answer says so.
+func (rt *route) unconfirmed(err error) error {
+	f := failureOf(err)
+	if f.store && rt.changes() {
+		f.text = "the store is unavailable now: the request may have been carried out"
+	}
+	return f
+}
+
 // permits returns a 403 if the key's scope does not allow the route.
 func (rt *route) permits(s apikey.Scope) error {
 	switch {
 	case rt.admin && !s.CanAdmin():
 		return &failure{status: http.StatusForbidden, text: "this key may not administer keys: want one with the scope admin"}
-	case rt.method != http.MethodGet && !rt.reads && !s.CanWrite():
+	case rt.changes() && !s.CanWrite():
 		return &failure{status: http.StatusForbidden, text: "this key may only read: want one with the scope write or admin"}
 	}
 	return nil

@@ -24,7 +24,8 @@ func (h *Handler) table() []*route {
 	ruleRecords := rules.records()
 	keys, lookups := keyAPI{h}, lookupAPI{h}
 	return []*route{
-		{method: "GET", path: "/v1/openapi.json", name: "openapi", open: true, serve: h.openAPI},
+		{method: "GET", path: "/v1/openapi.json", name: "openapi", open: true, serve: document(openAPI, h.opts.Segment)},
+		{method: "GET", path: "/v1/asyncapi.json", name: "asyncapi", open: true, serve: document(asyncAPI, h.opts.Segment)},
 		{method: "GET", path: seg + "/health", name: "health", open: true, serve: h.healthy},
 		{method: "GET", path: "/v1/account/me", name: "account", serve: h.account},
 		{method: "GET", path: "/v1/account/keys", name: "list_keys", admin: true, params: with(), serve: administered(keys.listKeys)},
@@ -49,17 +50,17 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: seg + "/stream/monitors", name: "create_monitor", once: true, fields: monitorFields, serve: monitors.handleCreate},
 		{method: "GET", path: seg + "/stream/monitors/{monitor_id}", name: "get_monitor", serve: monitors.handleGet},
 		{method: "PATCH", path: seg + "/stream/monitors/{monitor_id}", name: "update_monitor", match: true, fields: append([]string{"status"}, monitorFields...), serve: monitors.handlePatch},
-		{method: "DELETE", path: seg + "/stream/monitors/{monitor_id}", name: "delete_monitor", match: true, serve: monitors.handleDelete},
+		{method: "DELETE", path: seg + "/stream/monitors/{monitor_id}", name: "delete_monitor", long: true, match: true, serve: monitors.handleDelete},
 
 		{method: "GET", path: seg + "/stream/webhooks", name: "list_webhooks", params: with("monitor_id", "rule_id"), serve: webhooks.listWebhooks},
 		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", once: true, fields: []string{"monitor_id", "rule_id", "url", "secret", "from"}, serve: webhooks.createWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/test", name: "test_webhook", once: true, fields: []string{"monitor_id"}, serve: webhooks.testWebhook},
 		{method: "GET", path: seg + "/stream/webhooks/{webhook_id}", name: "get_webhook", serve: webhooks.getWebhook},
 		{method: "PATCH", path: seg + "/stream/webhooks/{webhook_id}", name: "update_webhook", match: true, fields: []string{"url", "headers", "paused"}, serve: webhooks.patchWebhook},
-		{method: "DELETE", path: seg + "/stream/webhooks/{webhook_id}", name: "delete_webhook", match: true, serve: webhooks.deleteWebhook},
+		{method: "DELETE", path: seg + "/stream/webhooks/{webhook_id}", name: "delete_webhook", long: true, match: true, serve: webhooks.deleteWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/rotate", name: "rotate_webhook", once: true, fields: []string{"grace_seconds"}, bodiless: true, serve: webhooks.rotateWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/enable", name: "enable_webhook", serve: webhooks.enableWebhook},
-		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", once: true, fields: []string{"since"}, serve: webhooks.recoverWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", long: true, once: true, fields: []string{"since"}, serve: webhooks.recoverWebhook},
 		{method: "GET", path: seg + "/stream/deliveries/{delivery_id}", name: "get_delivery", serve: webhooks.getDelivery},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "replay_webhook", once: true, fields: []string{"since", "until"}, serve: webhooks.replayWebhook},
 		{method: "GET", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "get_replay", serve: webhooks.getReplay},
@@ -69,13 +70,13 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: seg + "/stream/filter-rules", name: "create_filter_rule", once: true, fields: append([]string{"platform"}, ruleFields...), serve: ruleRecords.handleCreate},
 		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}", name: "get_filter_rule", serve: ruleRecords.handleGet},
 		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", match: true, fields: append([]string{"status"}, ruleFields...), serve: ruleRecords.handlePatch},
-		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", match: true, serve: ruleRecords.handleDelete},
-		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", params: with("author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: rules.ruleLogs},
+		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", long: true, match: true, serve: ruleRecords.handleDelete},
+		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", long: true, params: with("author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: rules.ruleLogs},
 		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", reads: true, fields: []string{"query"}, serve: rules.validateRule},
 		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: rules.rulePricing},
 
-		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", params: with("monitor_id", "rule_id", "webhook_id", "author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: webhooks.deliveryLogs},
-		{method: "GET", path: seg + "/stream/billing-logs", name: "billing_logs", params: with("monitor_id", "rule_id", "since", "until", "sort", "cursor"), serve: h.billingLogs},
+		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", long: true, params: with("monitor_id", "rule_id", "webhook_id", "author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: webhooks.deliveryLogs},
+		{method: "GET", path: seg + "/stream/billing-logs", name: "billing_logs", long: true, params: with("monitor_id", "rule_id", "since", "until", "sort", "cursor"), serve: h.billingLogs},
 	}
 }
 

@@ -317,7 +317,7 @@ func (h webhookAPI) testWebhook(c *call) (reply, error) {
 			e = &list[i]
 		}
 	}
-	r, err := h.engine.Endpoints().Test(c.Context(), c.who.Owner, e.ID)
+	r, err := h.engine.Endpoints().Test(c.patient, c.who.Owner, e.ID)
 	if err != nil {
 		return reply{}, err
 	}

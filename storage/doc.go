@@ -1,5 +1,5 @@
-// Package storage defines Store, the interface of a backend. A Store returns implementations of the
-// ports that the other packages own. This page helps to choose a backend and to write one.
+// Package storage defines Store, the interface of a backend: it returns implementations of the
+// ports that other packages own. This page helps to choose a backend and to write one.
 //
 // # Which store
 //
@@ -86,10 +86,9 @@
 //
 // A Beat is one transaction; its doc comment lists the steps in order. Journal.Commit looks up the
 // term of Batch.Fence in its own transaction. Index the part of an endpoint together with Due.
-// All engines need one clock, the server's: for leases, and as Ports.Now for each Due.
-// Terms, generations, parts, the count of
-// beats, the epoch and the feed survive a restart. A store that loses its last writes, for example
-// in a failover, must lose those to all of these from the same moment on.
+// All engines need one clock, the server's: for leases, and as Ports.Now for each Due. Terms,
+// generations, parts, the count of beats, the epoch and the feed survive a restart. A failover that
+// loses the last writes must lose those to all of these from the same moment on.
 //
 // # On a network
 //
@@ -105,7 +104,8 @@
 //   - Numbers, balances, versions and claims are read and then written: lock the row that
 //     decides. Let a unique key refuse the second insert of a row that does not exist yet.
 //   - Keep connections for Commit, Settle and Claim. No call holds two connections. Limit
-//     each statement to less than the 5 s that an engine waits.
+//     each statement to less than the 5 s that an engine waits. Return when the context
+//     ends: a request of package enginehttp waits for less than 2 s.
 //
 // # What may be removed
 //
@@ -117,25 +117,8 @@
 //
 // # Is it right? Is it fast?
 //
-// storetest.TestStore checks all of this, and reports failures as sentences. storetest.BenchStore
-// measures the calls that matter. Good figures, as p99 with the production disk or server, are: a
-// commit of one event 10 ms, of 256 events 50 ms, a claim or settlement of 64 deliveries 20 ms,
-// NextDue and a balance 1 ms, other reads 10 ms. A complete test:
-//
-//	func TestStore(t *testing.T) {
-//		clock := storetest.NewClock()
-//		storetest.TestStore(t, storetest.Kit{
-//			Open:      func(t testing.TB) storage.Store { return open(t.TempDir(), clock.Now) },
-//			Reopen:    func(t testing.TB, s storage.Store) storage.Store { … },
-//			Features:  storetest.Features{Durable: true},
-//			Clock:     clock,
-//			Retention: time.Hour, // what open sets; IDRetention, EntryRetention if it has them
-//		})
-//	}
-//
-// Begin with only Open: cases that need more are skipped. A port that is not written yet must not
-// be nil; let its methods return an error. With -run 'TestStore/(model|limits|feed)' Records is
-// tested alone, with /state also State, with /ledger also Ledger and Journal; the other groups need
-// everything up to Log or Replays. The fields of Kit and Features say what they add. Run the suite of a durable store twice: with a Reopen that closes the store, and with
-// one that ends it as a crash would.
+// storetest.TestStore checks all of this, and reports failures as sentences; its package has a
+// complete test. storetest.BenchStore measures the calls that matter. Good figures, as p99 with the
+// production disk or server, are: a commit of one event 10 ms, of 256 events 50 ms, a claim or
+// settlement of 64 deliveries 20 ms, NextDue and a balance 1 ms, other reads 10 ms.
 package storage

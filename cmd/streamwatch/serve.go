@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -63,6 +64,26 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	if err := try(c, base, log); err != nil {
 		return err
 	}
+	// From here on clients are answered, and told that the service is starting.
+	front, back, failed := new(door), new(door), make(chan error, 2)
+	server := enginehttp.NewServer(front)
+	defer server.Close()
+	server.ErrorLog = connectionLog(log)
+	re := reloader{config: c, read: read, connections: newConnections(c.Connections, log), log: log}
+	if err := re.certify(c); err != nil {
+		return err
+	}
+	server.ConnState = re.connections.follow
+	if c.TLSCert != "" {
+		server.TLSConfig = &tls.Config{GetCertificate: re.certificate}
+	}
+	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections)) }()
+	opsServer := enginehttp.NewServer(back)
+	defer opsServer.Close()
+	if opsListener != nil {
+		go func() { failed <- serveOn(opsServer, opsListener) }()
+		log.Info("serving operators", "address", "http://"+opsListener.Addr().String())
+	}
 	c.waits = true
 	store, done, err := openStore(ctx, c, log)
 	if err != nil && ctx.Err() != nil {
@@ -77,6 +98,7 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 		return err
 	}
 	engine := svc.engine
+	re.engine = engine
 	probes := enginehttp.NewProbes(engine, log)
 	mux, ops := muxes(c, svc.api, svc.hooks, probes, metricsOf(engine))
 	console, err := openConsole(c, svc, store.Ports().Ledger, log)
@@ -84,23 +106,14 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 		return err
 	}
 	defer console.Close()
+	server.RegisterOnShutdown(console.Close) // Shutdown would wait for its live tails
 	mux.Handle("/console/", console)
-	if c.Demo {
-		if err := startDemo(ctx, mux, svc.platforms[0].(*demoPlatform), store, svc.keys, base, out, log); err != nil {
-			return err
-		}
-	}
 	defer startFakes(ctx, svc.platforms)()
 
-	// From here on goroutines run. They are stopped in reverse order, so probes on ops-addr are
-	// answered until the end.
-	failed := make(chan error, 2)
-	if opsListener != nil {
-		server := enginehttp.NewServer(ops)
-		defer server.Close()
-		go func() { failed <- serveOn(server, opsListener) }()
-		log.Info("serving operators", "address", "http://"+opsListener.Addr().String())
-	}
+	// What runs from here on is stopped in reverse order, so probes on ops-addr are answered until the
+	// end.
+	defer opsServer.Close()
+	back.open(ops)
 	switch err := engine.Start(ctx); {
 	case err != nil && ctx.Err() != nil:
 		log.Warn("stopped: the engine was not started", "store", c.storeText(), "error", err)
@@ -114,18 +127,12 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	keys.Go(func() { svc.keys.Run(keysEnd) })
 	defer keys.Wait()
 	defer endKeys()
-	server := enginehttp.NewServer(mux)
-	server.ErrorLog = connectionLog(log)
-	server.RegisterOnShutdown(console.Close) // Shutdown would wait for its live tails
-	re := reloader{config: c, read: read, engine: engine, connections: newConnections(c.Connections, log), log: log}
-	if err := re.certify(c); err != nil {
-		return err
+	front.open(mux)
+	if c.Demo {
+		if err := startDemo(ctx, mux, svc.platforms[0].(*demoPlatform), store, svc.keys, base, out, log); err != nil {
+			return err
+		}
 	}
-	server.ConnState = re.connections.follow
-	if c.TLSCert != "" {
-		server.TLSConfig = &tls.Config{GetCertificate: re.certificate}
-	}
-	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections)) }()
 	log.Info("serving", "address", c.scheme()+"://"+listener.Addr().String(), "description", base+"/v1/openapi.json", "console", base+"/console/")
 
 	for ctx.Err() == nil {
@@ -255,6 +262,31 @@ func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *en
 		public.Handle("GET /metrics", metrics)
 	}
 	return public, ops
+}
+
+// door serves a mux when it is open. Until then, for example while another process has the SQLite file,
+// it answers that the process is live and not ready, and 503 to all else.
+type door struct{ mux atomic.Pointer[http.ServeMux] }
+
+func (d *door) open(mux *http.ServeMux) { d.mux.Store(mux) }
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if mux := d.mux.Load(); mux != nil {
+		mux.ServeHTTP(w, r)
+		return
+	}
+	switch r.URL.Path {
+	case "/livez":
+		io.WriteString(w, "ok\n")
+		return
+	case "/readyz", "/healthz":
+		http.Error(w, "not ready: starting", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	io.WriteString(w, `{"error":"the service is starting: try again","detail":"the service is starting: try again"}`+"\n")
 }
 
 // addProbes adds /livez and /readyz, and /healthz, which is /readyz.

@@ -114,6 +114,22 @@ func dependencies(t *testing.T, args ...string) []string {
 	return strings.Fields(string(out))
 }
 
+// The pages that newcomers read first are short.
+func TestPagesAreShort(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skipf("the go command prints the pages: %v", err)
+	}
+	const most = 150 // lines
+	for _, pkg := range []string{".", "./detect", "./storage"} {
+		cmd := exec.Command("go", "doc", pkg)
+		cmd.Dir = "../.."
+		page, err := cmd.Output()
+		if lines := strings.Count(string(page), "\n"); err != nil || lines == 0 || lines > most {
+			t.Errorf("go doc %s: %d lines, %v: want at most %d", pkg, lines, err, most)
+		}
+	}
+}
+
 func TestSourceHygiene(t *testing.T) {
 	findings, err := checkSource(os.DirFS("../.."))
 	if err != nil {

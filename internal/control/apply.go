@@ -10,23 +10,27 @@ import (
 	"github.com/streamwatch/streamwatch/record"
 )
 
-const (
-	applyTimeout = 10 * time.Second // of one Apply
-	checkTimeout = 5 * time.Second  // to find out whether it was made
-)
+// applyTime is the most time for one Apply. The store has two thirds of it for the change, and the
+// rest to tell whether it was made.
+const applyTime = 15 * time.Second
 
 // Apply makes a change in a store and returns the number of its last entry in the feed. If the
-// store's answer leaves open whether the change was made, Apply reads it back: the number is then
-// 0, and nil means that it was made. After any other error it may still be made later, and then
-// comes by the feed.
+// store's answer leaves open whether the change was made, Apply reads it back, also after
+// ctx was cancelled, but not after its deadline: the number is then 0, and nil means that it was
+// made. After any other error it may still be made later, and then comes by the feed.
 func Apply(ctx context.Context, store record.Store, c record.Change) (feed uint64, err error) {
-	apply, cancel := context.WithTimeout(ctx, applyTimeout)
+	now := time.Now()
+	end := now.Add(applyTime)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		end = deadline
+	}
+	apply, cancel := context.WithDeadline(ctx, now.Add(end.Sub(now)*2/3))
 	defer cancel()
 	feed, err = store.Apply(apply, c)
 	if err == nil || refused(err) {
 		return feed, err
 	}
-	check, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
+	check, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
 	if made(check, store, &c) {
 		return 0, nil

@@ -68,19 +68,21 @@ func TestApplyDoesNotReadAfterARefusal(t *testing.T) {
 	}
 }
 
-// A store that does not answer is given up, and what it has made is found out even for a caller
-// that is gone.
+// A store that does not answer is given up, and what it has made is found out: within the caller's
+// deadline, and even for a caller that is gone.
 func TestApplyGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSpy()
 		hang := hanging{s}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		hurried, cancel := context.WithTimeout(t.Context(), 13*time.Second) // 3 s of which are left for it
 		defer cancel()
+		gone, leave := context.WithCancel(t.Context())
+		leave()
 		for _, c := range []struct {
 			ctx  context.Context
 			id   string
 			took time.Duration
-		}{{t.Context(), "a", 10 * time.Second}, {ctx, "b", 0}} {
+		}{{t.Context(), "a", 10 * time.Second}, {hurried, "b", 2 * time.Second}, {gone, "c", 0}} {
 			began := time.Now()
 			_, err := control.Apply(c.ctx, hang, record.Change{Put: []record.Record{{Key: monitorKey(c.id), Data: []byte("{}")}}})
 			if took := time.Since(began); err != nil || took != c.took {

@@ -6,14 +6,26 @@
 // as a whole:
 //
 //	func TestStore(t *testing.T) {
+//		clock := storetest.NewClock()
 //		storetest.TestStore(t, storetest.Kit{
-//			Open: func(t testing.TB) storage.Store { return mystore.Open(t.TempDir()) },
+//			Open:      func(t testing.TB) storage.Store { return open(t.TempDir(), clock.Now) },
+//			Reopen:    func(t testing.TB, s storage.Store) storage.Store { … },
+//			Features:  storetest.Features{Durable: true},
+//			Clock:     clock,
+//			Retention: time.Hour, // what open sets; IDRetention, EntryRetention if it has them
 //		})
 //	}
 //
-// A failure is a sentence that says what the store must do. Further fields of the Kit add tests:
-// Clock adds expiry; Features.Durable and Reopen add restarts; Features.Shared and Join add several
-// stores on the same data; Features.Signals adds the signals of a fleet; Retention adds removal.
+// A failure is a sentence that says what the store must do. Begin with only Open: tests that need
+// more are skipped. Clock adds expiry; Features.Durable and Reopen add restarts; Features.Shared and
+// Join add several stores on the same data; Features.Signals adds the signals of a fleet; Retention
+// adds removal. Run the suite of a durable store twice: with a Reopen that closes the store, and with
+// one that ends it as a crash would.
+//
+// A port that is not written yet must not be nil; let its methods return an error. With
+// -run 'TestStore/(model|limits|feed)' Records is tested alone, with /state also State, with /ledger
+// also Ledger and Journal; the other groups need everything up to Log or Replays.
+//
 // BenchStore measures commits, claims, settlements and queries, to compare stores.
 //
 // FaultyStore makes calls of a store wait or fail, or makes the store die, before or after the call
