@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/internal/heard"
+	"github.com/streamwatch/streamwatch/internal/manual"
+)
+
+// A newcomer who copies the blocks of docs/start.md into a shell, one after the other, has a signed
+// webhook verified in Python.
+func TestStartPage(t *testing.T) {
+	for _, program := range []string{"bash", "curl", "openssl", "python3"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("NOT TESTED: docs/start.md: %v", err)
+		}
+	}
+	t.Parallel()
+	d := serveDemo(t, "drain: 0s")
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+
+	var out heard.Output
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "bash", "-e")
+	shell.Dir, shell.Stdout, shell.Stderr = t.TempDir(), &out, &out
+	shell.Env = append(os.Environ(), "KEY="+d.key, "BASE="+d.base)
+	in, err := shell.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell.Cancel, shell.WaitDelay = in.Close, time.Second
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close() // ends the shell, if a step fails, and the receiver with it
+	io.WriteString(in, "trap 'kill $(jobs -p) 2>/dev/null || :' EXIT\n")
+	ended := make(chan error, 1)
+	go func() {
+		ended <- shell.Wait()
+		out.End()
+	}()
+	page := manual.Section(t, manual.Page(t, "docs/start.md"), "## Run it: a signed webhook in five minutes")
+	steps := manual.Blocks(strings.ReplaceAll(page, "9000", free.Addr().String()[len("127.0.0.1:"):]), "sh")
+	for i, want := range []string{ // of each step
+		`listening`,
+		`"id":"mon_(?s:.*)(verified: @\w+: (?s:.*)){20}`, // by then the first of them are logged
+		`"delivery_status":"webhook_delivered"(?s:.*)"create_monitor"(?s:.*)"credits_balance":\d(?s:.*)streamwatch_events_total`,
+		`"tag":"posts"`,
+		`"username":"nasa"(?s:.*)\*\*bold\*\*(?s:.*)"Cotton Shirt"`,
+		``,
+	} {
+		if i >= len(steps) {
+			t.Fatalf("the page has %d steps", len(steps))
+		}
+		if _, err := io.WriteString(in, steps[i]); err != nil {
+			t.Fatalf("step %d: %v\n%s", i+1, err, &out)
+		}
+		out.Wait(t, want)
+	}
+	in.Close()
+	if err := <-ended; err != nil {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	d.stop()
+	d.end(t)
+}

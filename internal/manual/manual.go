@@ -1,0 +1,77 @@
+package manual
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Root returns the folder of the module.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
+// Page returns the text of a page, such as docs/rules.md.
+func Page(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(Root(), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Section returns what follows a heading, such as "## Words", up to the next one of the same level
+// or a higher one.
+func Section(t testing.TB, page, heading string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, "\n"+heading+"\n")
+	if !ok {
+		t.Fatalf("no heading %q", heading)
+	}
+	end, code := len(rest), false
+	level := strings.Index(heading, " ")
+	for at := 0; at < len(rest); {
+		line, _, _ := strings.Cut(rest[at:], "\n")
+		if strings.HasPrefix(line, "```") {
+			code = !code
+		}
+		if n := strings.Index(line, " "); !code && n > 0 && n <= level && line[:n] == strings.Repeat("#", n) {
+			end = at
+			break
+		}
+		at += len(line) + 1
+	}
+	return rest[:min(end, len(rest))]
+}
+
+// Blocks returns the code blocks of a language, such as sh.
+func Blocks(text, language string) (blocks []string) {
+	for {
+		_, rest, ok := strings.Cut(text, "\n```"+language+"\n")
+		if !ok {
+			return blocks
+		}
+		block, rest, _ := strings.Cut(rest, "\n```\n")
+		blocks, text = append(blocks, block+"\n"), "\n"+rest
+	}
+}
+
+// Rows returns the cells of the rows of all tables of a text, without their headings.
+func Rows(text string) (rows [][]string) {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "| ") || i+1 < len(lines) && strings.HasPrefix(lines[i+1], "|--") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
