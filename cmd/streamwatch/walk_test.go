@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,11 +16,11 @@ import (
 )
 
 // A newcomer who copies the blocks of docs/start.md into a shell, one after the other, has a signed
-// webhook verified in Python.
-func TestStartPage(t *testing.T) {
+// webhook verified in Python. What rules.md and errors.md show comes after it.
+func TestPages(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "openssl", "python3"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("NOT TESTED: docs/start.md: %v", err)
+			t.Skipf("NOT TESTED: the walk through the pages: %v", err)
 		}
 	}
 	t.Parallel()
@@ -51,19 +52,24 @@ func TestStartPage(t *testing.T) {
 		ended <- shell.Wait()
 		out.End()
 	}()
-	page := manual.Section(t, manual.Page(t, "docs/start.md"), "## Run it: a signed webhook in five minutes")
-	steps := manual.Blocks(strings.ReplaceAll(page, "9000", free.Addr().String()[len("127.0.0.1:"):]), "sh")
-	for i, want := range []string{ // of each step
+	start := manual.Section(t, manual.Page(t, "docs/start.md"), "## Run it: a signed webhook in five minutes")
+	rules, errors := manual.Section(t, manual.Page(t, "docs/rules.md"), "## Make one"), manual.Page(t, "docs/errors.md")
+	steps := manual.Blocks(strings.ReplaceAll(start, "9000", free.Addr().String()[len("127.0.0.1:"):])+rules+errors, "sh")
+	refused := regexp.MustCompile(`\n    (\{.*)\n`).FindStringSubmatch(errors)[1]
+	wants := []string{ // what is printed after each step
 		`listening`,
 		`"id":"mon_(?s:.*)(verified: @\w+: (?s:.*)){20}`, // by then the first of them are logged
 		`"delivery_status":"webhook_delivered"(?s:.*)"create_monitor"(?s:.*)"credits_balance":\d(?s:.*)streamwatch_events_total`,
 		`"tag":"posts"`,
 		`"username":"nasa"(?s:.*)\*\*bold\*\*(?s:.*)"Cotton Shirt"`,
-		``,
-	} {
-		if i >= len(steps) {
-			t.Fatalf("the page has %d steps", len(steps))
-		}
+		``, // the receiver is stopped
+		`"normalized":"rocket OR (?s:.*)"tiers":(?s:.*)"tag":"launches"(?s:.*)"logs":\[\{`,
+		regexp.QuoteMeta(refused),
+	}
+	if len(steps) != len(wants) {
+		t.Fatalf("the pages have %d blocks, want %d", len(steps), len(wants))
+	}
+	for i, want := range wants {
 		if _, err := io.WriteString(in, steps[i]); err != nil {
 			t.Fatalf("step %d: %v\n%s", i+1, err, &out)
 		}
