@@ -5,7 +5,7 @@
 //	curl http://127.0.0.1:9090/readyz
 //
 // A fake platform posts. engineprom/alerts.yaml has alerts on these metrics, engineprom/dashboard.json
-// a dashboard for Grafana. Traces are in the module engineotel: see its example.
+// a dashboard for Grafana. Traces are in package engineotel: see its example.
 package main
 
 import (

@@ -6,7 +6,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,4 +83,56 @@ func TestPages(t *testing.T) {
 	}
 	d.stop()
 	d.end(t)
+}
+
+// commandsIn returns the lines of a text that run the program, as arguments.
+func commandsIn(text string) (lines [][]string) {
+	for _, m := range regexp.MustCompile(`(?m)^ *(?:streamwatch|beside|go run \./cmd/streamwatch) ([a-z][^#\n]*)`).FindAllStringSubmatch(strings.ReplaceAll(text, "\\\n", ""), -1) {
+		lines = append(lines, strings.Fields(m[1]))
+	}
+	return lines
+}
+
+// The commands that the pages show are there, with their flags.
+func TestPagesNameFlags(t *testing.T) {
+	commands := 0
+	for _, page := range []string{"README.md", "docs/start.md", "docs/sources.md", "docs/operate.md", "docs/stores.md", "docs/fleet.md", "docs/latency-benchmark.md"} {
+		for _, args := range commandsIn(manual.Page(t, page)) {
+			commands++
+			name := args[:1]
+			if args[0] == "bench" {
+				name = args[:2]
+			}
+			var help heard.Output
+			run(t.Context(), process{noEnv, &help, &help}, append(slices.Clone(name), "-h"))
+			for _, arg := range args {
+				if flag := regexp.MustCompile(`^--?([a-z-]+)`).FindString(arg); flag != "" && !regexp.MustCompile(`(?m)^ +`+flag+`\b`).MatchString(help.String()) {
+					t.Errorf("%s: %v has no flag %s:\n%s", page, name, flag, &help)
+				}
+			}
+		}
+	}
+	if commands < 25 {
+		t.Errorf("%d commands are shown", commands)
+	}
+}
+
+// What docs/operate.md shows of keys and credits works, one after the other.
+func TestPageOfKeys(t *testing.T) {
+	db, id := filepath.Join(t.TempDir(), "a.db"), ""
+	for _, args := range commandsIn(manual.Section(t, manual.Page(t, "docs/operate.md"), "## Keys and credits")) {
+		for i := range args {
+			args[i] = strings.NewReplacer("streams.db", db, "key_…", id).Replace(args[i])
+		}
+		var out heard.Output
+		if err := run(t.Context(), process{noEnv, &out, &out}, args); err != nil {
+			t.Errorf("%v: %v\n%s", args, err, &out)
+		}
+		if found := regexp.MustCompile(`\bkey_\w+`).FindString(out.String()); found != "" {
+			id = found
+		}
+	}
+	if id == "" {
+		t.Error("no key was shown")
+	}
 }
