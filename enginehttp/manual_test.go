@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/manual"
 )
 
-// literals returns the texts that an expression finds in source files of the package.
+// literals returns the texts that an expression finds in source files.
 func literals(t *testing.T, pattern, expression string) (found []string) {
 	files, err := filepath.Glob(pattern)
 	if err != nil {
@@ -32,12 +32,13 @@ func literals(t *testing.T, pattern, expression string) (found []string) {
 	return found
 }
 
-// The page has the text of every error, and the status of every failure.
+// The page has the text of every error, also of a webhook's attempt, and the status of every failure.
 func TestErrorsPage(t *testing.T) {
 	page := manual.Page(t, "docs/errors.md")
 	texts := literals(t, "*.go", `(?:text: |f\.text = |f\.text, f\.retry = |conflict\()"([^"]{4,})"`)
 	texts = append(texts, literals(t, "*.go", `notFound\("([^"]+)"`)...)
-	if len(texts) < 40 {
+	texts = append(texts, literals(t, "../deliver/webhook/*.go", `(?:return|refusal =) "([a-z][^"]+ [^"]+)"\n`)...)
+	if len(texts) < 60 {
 		t.Fatalf("%d texts", len(texts))
 	}
 	for _, text := range texts {

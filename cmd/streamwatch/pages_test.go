@@ -20,11 +20,7 @@ import (
 // A newcomer who copies the blocks of docs/start.md into a shell, one after the other, has a signed
 // webhook verified in Python. What rules.md and errors.md show comes after it.
 func TestPages(t *testing.T) {
-	for _, program := range []string{"bash", "curl", "openssl", "python3"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("NOT TESTED: the walk through the pages: %v", err)
-		}
-	}
+	manual.Need(t, "bash", "curl", "openssl", "python3")
 	t.Parallel()
 	d := serveDemo(t, "drain: 0s")
 	free, err := net.Listen("tcp", "127.0.0.1:0")

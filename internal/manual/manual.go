@@ -2,6 +2,7 @@ package manual
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -22,6 +23,21 @@ func Page(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// Need skips a test without the programs that a page uses. It fails where
+// STREAMWATCH_REQUIRE_PROGRAMS is set, as by .ci/nightly.
+func Need(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err == nil {
+			continue
+		}
+		if os.Getenv("STREAMWATCH_REQUIRE_PROGRAMS") != "" {
+			t.Fatalf("%s is missing", program)
+		}
+		t.Skipf("NOT TESTED: %s is missing", program)
+	}
 }
 
 // Section returns what follows a heading, such as "## Words", up to the next one of the same level

@@ -124,9 +124,7 @@ func TestPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("programs are compiled, which takes seconds")
 	}
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skipf("NOT TESTED: the programs of the pages: %v", err)
-	}
+	manual.Need(t, "go")
 	var programs []string
 	for _, page := range []string{"README.md", "docs/start.md"} {
 		programs = append(programs, manual.Blocks(manual.Page(t, page), "go")...)

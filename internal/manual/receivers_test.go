@@ -43,9 +43,7 @@ func TestReceivers(t *testing.T) {
 		{"python", "### Python", "receiver.py", []string{"python3"}},
 	} {
 		t.Run(row.language, func(t *testing.T) {
-			if _, err := exec.LookPath(row.run[0]); err != nil {
-				t.Skipf("NOT TESTED: the receiver in %s: %v", row.language, err)
-			}
+			manual.Need(t, row.run[0])
 			if row.language == "go" && testing.Short() {
 				t.Skip("a program is linked, which takes seconds")
 			}
@@ -115,11 +113,7 @@ func send(ctx context.Context, t *testing.T, url string, secret deliver.Secret) 
 
 // The lines of shell say the same of a request that was written down.
 func TestReceiverInShell(t *testing.T) {
-	for _, program := range []string{"sh", "openssl", "base64", "od"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("NOT TESTED: the check in shell: %v", err)
-		}
-	}
+	manual.Need(t, "sh", "openssl", "base64", "od")
 	script := manual.Blocks(manual.Section(t, manual.Page(t, receivePage), "### Shell"), "sh")[0]
 	secret, other := deliver.GenerateSecret(), deliver.GenerateSecret()
 	d := delivery("", secret)
