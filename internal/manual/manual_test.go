@@ -119,6 +119,15 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// The receiver of the first page is that of the page about receivers.
+func TestReceiverIsThere(t *testing.T) {
+	_, rest, _ := strings.Cut(manual.Page(t, "docs/start.md"), "<<'END'\n")
+	first, _, _ := strings.Cut(rest, "END\n")
+	if want := manual.Blocks(manual.Page(t, receivePage), "python")[0]; first != want {
+		t.Errorf("docs/start.md has another receiver than %s", receivePage)
+	}
+}
+
 // The programs of the pages compile.
 func TestPrograms(t *testing.T) {
 	if testing.Short() {
