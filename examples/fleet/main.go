@@ -36,17 +36,38 @@ func main() {
 	}
 }
 
-// found counts the posts by the node that found them.
-type found struct {
+// tally counts the posts by the node that found them.
+type tally struct {
 	mu sync.Mutex
 	by map[string]int
 	of map[string]int // by post
 }
 
-func (f *found) all() (n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.of)
+// add counts a post that a node has found.
+func (t *tally) add(node, post string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.by[node]++
+	t.of[post]++
+}
+
+func (t *tally) posts() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.of)
+}
+
+// text says what was found, and by how many nodes since the last call.
+func (t *tally) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	once := true
+	for _, times := range t.of {
+		once = once && times == 1
+	}
+	text := fmt.Sprintf("%d posts, each once: %v, found by %d nodes", len(t.of), once, len(t.by))
+	clear(t.by)
+	return text
 }
 
 func run(ctx context.Context, out io.Writer) (err error) {
@@ -56,7 +77,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: accounts})
 	store := memory.New(memory.Options{})
 	defer store.Close(context.WithoutCancel(ctx))
-	posts := found{by: map[string]int{}, of: map[string]int{}}
+	found := tally{by: map[string]int{}, of: map[string]int{}}
 	nodes := map[string]*streamwatch.Engine{}
 	stop := func(name string) error {
 		defer delete(nodes, name)
@@ -72,10 +93,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 			Fetcher: platform, Store: store, MinInterval: interval,
 			Fleet: &streamwatch.FleetConfig{Name: name},
 			OnEvent: func(_ context.Context, e deliver.Event) error {
-				posts.mu.Lock()
-				defer posts.mu.Unlock()
-				posts.by[name]++
-				posts.of[e.TweetID]++
+				found.add(name, e.TweetID)
 				return nil
 			},
 		})
@@ -99,25 +117,19 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		for _, name := range accounts {
 			platform.Post(name, "hello")
 		}
-		return until(ctx, func() bool { return posts.all() == want })
+		return until(ctx, func() bool { return found.posts() == want })
 	}
 	if err := round(len(accounts)); err != nil {
 		return err
 	}
-	posts.mu.Lock()
-	fmt.Fprintf(out, "two nodes: %d posts, and each node found some: %v\n", len(posts.of), posts.by["one"] > 0 && posts.by["two"] > 0)
-	posts.mu.Unlock()
+	fmt.Fprintln(out, "two nodes:", found.text())
 	if err := stop("one"); err != nil {
 		return err
 	}
 	if err := round(2 * len(accounts)); err != nil {
 		return err
 	}
-	once := true
-	for _, times := range posts.of {
-		once = once && times == 1
-	}
-	fmt.Fprintf(out, "one node: %d posts, each once: %v\n", len(posts.of), once)
+	fmt.Fprintln(out, "one node:", found.text())
 	return nil
 }
 

@@ -15,6 +15,6 @@ func Example() {
 		panic(err)
 	}
 	// Output:
-	// two nodes: 40 posts, and each node found some: true
-	// one node: 80 posts, each once: true
+	// two nodes: 40 posts, each once: true, found by 2 nodes
+	// one node: 80 posts, each once: true, found by 1 nodes
 }

@@ -14,10 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/fetchertest"
 	"github.com/streamwatch/streamwatch/internal/heard"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const pageSize = 5
 
