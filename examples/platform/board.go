@@ -45,9 +45,6 @@ func (b *board) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.
 	var reach fetcher.Reach // how far back the page goes, also with posts that are left out
 	for _, p := range in.Posts {
 		reach.Add(p.At)
-		if in.More {
-			page.Next = p.ID
-		}
 		if q.Seen != nil && q.Seen(p.ID) {
 			page.Skipped++
 			continue
@@ -58,5 +55,8 @@ func (b *board) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.
 		})
 	}
 	page.OldestAt = reach.Time()
+	if n := len(in.Posts); in.More && n > 0 {
+		page.Next = in.Posts[n-1].ID
+	}
 	return page, nil
 }

@@ -4,21 +4,31 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
 
-// Root returns the folder of the module.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
+// Root returns the folder of the module, which is above the one that a test runs in.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("there is no go.mod above the test")
+		}
+	}
 }
 
 // Page returns the text of a page, such as docs/rules.md.
 func Page(t testing.TB, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(Root(), name))
+	text, err := os.ReadFile(filepath.Join(Root(t), name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func broken(tree fs.FS, page, link string) string {
 
 // Links lead to files and headings that are there, and so does what other files say of docs/.
 func TestLinks(t *testing.T) {
-	tree := os.DirFS(manual.Root())
+	tree := os.DirFS(manual.Root(t))
 	links, named := regexp.MustCompile(`\]\(([^)\s]+)\)`), regexp.MustCompile(`(?:^|[\s("./])(docs/[a-z-]+\.md)`)
 	pages := 0
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -93,7 +93,7 @@ func TestLinks(t *testing.T) {
 // The index has every page, and from each leads a link to the next one.
 func TestIndex(t *testing.T) {
 	pages := regexp.MustCompile(`(?m)^\| \[[^]]+\]\(([a-z-]+\.md)\)`).FindAllStringSubmatch(manual.Page(t, "docs/README.md"), -1)
-	files, err := filepath.Glob(filepath.Join(manual.Root(), "docs", "*.md"))
+	files, err := filepath.Glob(filepath.Join(manual.Root(t), "docs", "*.md"))
 	if err != nil || len(pages) != len(files)-1 {
 		t.Errorf("the index has %d pages, %d are there, %v", len(pages), len(files)-1, err)
 	}
@@ -107,7 +107,7 @@ func TestIndex(t *testing.T) {
 
 // Every example has its how-to, and every how-to its example.
 func TestExamples(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(manual.Root(), "examples", "*"))
+	dirs, err := filepath.Glob(filepath.Join(manual.Root(t), "examples", "*"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatal(len(dirs), err)
 	}
@@ -146,7 +146,7 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	vet := exec.Command("go", "vet", file)
-	vet.Dir, vet.Env = manual.Root(), append(os.Environ(), "GOPROXY=off")
+	vet.Dir, vet.Env = manual.Root(t), append(os.Environ(), "GOPROXY=off")
 	if out, err := vet.CombinedOutput(); err != nil {
 		noCache(t, string(out))
 		t.Errorf("%v\n%s", err, out)

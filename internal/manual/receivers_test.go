@@ -64,7 +64,7 @@ func TestReceivers(t *testing.T) {
 			if row.language == "go" { // go run would leave the program when it is ended itself
 				binary := filepath.Join(t.TempDir(), "receiver")
 				build := exec.Command("go", "build", "-o", binary, file)
-				build.Dir, build.Env = manual.Root(), append(os.Environ(), "GOPROXY=off")
+				build.Dir, build.Env = manual.Root(t), append(os.Environ(), "GOPROXY=off")
 				if out, err := build.CombinedOutput(); err != nil {
 					noCache(t, string(out))
 					t.Fatalf("%v\n%s", err, out)
