@@ -40,7 +40,7 @@
 //
 // The flags of serve can also be environment variables, such as STREAMWATCH_ADDR for -addr. The
 // command line has precedence over the environment, and the environment over the file. The manual
-// is docs/service.md.
+// is docs/operate.md.
 //
 // An interrupt or SIGTERM stops a command, a second one ends it at once. SIGHUP has serve read its
 // certificate and its limits again.

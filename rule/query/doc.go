@@ -13,6 +13,8 @@
 //
 // # The language
 //
+// docs/rules.md has all of it for users of the service, with an example of each operator and error.
+//
 //	apple iphone            both words; white space is AND
 //	apple OR iphone         either; OR is upper case and binds loosest
 //	apple -iphone           the first without the second; - touches what it negates

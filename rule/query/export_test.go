@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,6 +32,9 @@ func tree(n *node, d Dialect) string {
 
 // Dialect returns the dialect that a program was parsed in.
 func (p *Program) Dialect() Dialect { return p.dialect }
+
+// Names returns every spelling of an operator.
+func Names() []string { return slices.Sorted(maps.Keys(names)) }
 
 // OperatorNames returns every spelling of an operator that takes a value, in order.
 func OperatorNames() (list []string) {

@@ -12,7 +12,7 @@ import (
 // The steps of the manual are repeated for an upgrade: the keys, and what is in the
 // configuration, stay, and a file that has no key yet gets one.
 func TestStepsAgainKeepTheKey(t *testing.T) {
-	manual, err := os.ReadFile("../../docs/service.md")
+	manual, err := os.ReadFile("../../docs/operate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
