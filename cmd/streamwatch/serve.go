@@ -264,8 +264,8 @@ func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *en
 	return public, ops
 }
 
-// door serves a mux when it is open. Until then it answers 503, for example while another process has
-// the SQLite file, and 200 to the probe of liveness.
+// door serves a mux when it is open. Until then, for example while another process has the SQLite file,
+// it answers that the process is live and not ready, and 503 to all else.
 type door struct{ mux atomic.Pointer[http.ServeMux] }
 
 func (d *door) open(mux *http.ServeMux) { d.mux.Store(mux) }
@@ -275,8 +275,12 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		mux.ServeHTTP(w, r)
 		return
 	}
-	if r.URL.Path == "/livez" {
+	switch r.URL.Path {
+	case "/livez":
 		io.WriteString(w, "ok\n")
+		return
+	case "/readyz", "/healthz":
+		http.Error(w, "not ready: starting", http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Retry-After", "1")
