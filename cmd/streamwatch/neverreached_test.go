@@ -20,7 +20,7 @@ func TestStopBeforeTheStoreAnswers(t *testing.T) {
 	defer stop()
 	var logs heard.Output
 	logs.On("redis does not answer", stop)
-	err := run(ctx, process{noEnv, io.Discard, &logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -db "+awayRedis))
+	err := run(ctx, process{Env: noEnv, Out: io.Discard, Logs: &logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -db "+awayRedis))
 	if err != nil {
 		t.Errorf("error %v, want none", err)
 	}
@@ -35,7 +35,7 @@ func TestCommandStoppedBeforeTheStoreAnswers(t *testing.T) {
 	stop()
 	for _, args := range []string{"keys -owner a", "revoke -owner a -id k", "credits -owner a -credits 5", "erase -owner a"} {
 		var out bytes.Buffer
-		err := run(ctx, process{noEnv, &out, io.Discard}, strings.Fields(args+" -db "+awayRedis))
+		err := run(ctx, process{Env: noEnv, Out: &out, Logs: io.Discard}, strings.Fields(args+" -db "+awayRedis))
 		if status(err) != 1 || err.Error() != "the store was never reached: redis://***@127.0.0.1:1/2: context canceled" || out.Len() > 0 {
 			t.Errorf("%s: status %d, error %v, output %q", args, status(err), err, &out)
 		}

@@ -69,7 +69,7 @@ func TestPostgresOrAnotherStore(t *testing.T) {
 	} {
 		for _, args := range []string{"check -platform bluesky", "serve -platform bluesky", "key -owner a", "keys -owner a", "erase -owner a", "credits -owner a -credits 1"} {
 			var out bytes.Buffer
-			err := run(t.Context(), process{noEnv, &out, &out}, append(strings.Fields(args), "-db", db))
+			err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: &out}, append(strings.Fields(args), "-db", db))
 			if status(err) != 78 || !strings.Contains(err.Error(), want) || strings.Contains(err.Error()+out.String(), "pw") {
 				t.Errorf("%s -db %s: status %d, error %v, want %q", args, db, status(err), err, want)
 			}
@@ -80,12 +80,12 @@ func TestPostgresOrAnotherStore(t *testing.T) {
 		"db: postgres://me:${PW}@h/d\nplatform: bluesky\npassive: true": "store PostgreSQL, postgres://***@h/d, whose servers share the work",
 	} {
 		var out bytes.Buffer
-		err := run(t.Context(), process{fileEnv, &out, io.Discard}, []string{"check", "-config", written(t, text)})
+		err := run(t.Context(), process{Env: fileEnv, Out: &out, Logs: io.Discard}, []string{"check", "-config", written(t, text)})
 		if err != nil || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) || strings.Contains(out.String(), "pw") {
 			t.Errorf("%s: %v, %s", text, err, &out)
 		}
 	}
-	err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, strings.Fields("backup -to b.db -db postgresql://me:pw@h/d"))
+	err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, strings.Fields("backup -to b.db -db postgresql://me:pw@h/d"))
 	if status(err) != 78 || err.Error() != "-db postgresql://***@h/d is not allowed: PostgreSQL makes its own backups, by pg_dump, or pg_basebackup and its archive of the log: want a SQLite file" {
 		t.Errorf("backup: status %d, error %v", status(err), err)
 	}
@@ -98,7 +98,7 @@ func TestPostgresThatCannotBeReached(t *testing.T) {
 	defer stop()
 	var logs heard.Output
 	logs.On("postgres cannot be reached", func() { time.AfterFunc(betweenReaches*3/2, stop) })
-	err := run(ctx, process{noEnv, io.Discard, &logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -db "+away))
+	err := run(ctx, process{Env: noEnv, Out: io.Discard, Logs: &logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -db "+away))
 	if err != nil {
 		t.Errorf("error %v, want none", err)
 	}
@@ -108,7 +108,7 @@ func TestPostgresThatCannotBeReached(t *testing.T) {
 		t.Errorf("log %s", text)
 	}
 	for _, args := range []string{"key -owner a", "keys -owner a", "revoke -owner a -id k", "credits -owner a -credits 5", "erase -owner a"} {
-		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, append(strings.Fields(args), "-db", away))
+		err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, append(strings.Fields(args), "-db", away))
 		if status(err) != 1 || !strings.HasPrefix(err.Error(), "-db postgres://***@127.0.0.1:1/streams: postgres: failed to connect") ||
 			strings.Contains(err.Error(), "pw-secret") || strings.Count(err.Error(), "connection refused") != 1 {
 			t.Errorf("%s: status %d, error %v", args, status(err), err)
@@ -141,7 +141,7 @@ func TestPostgresRefusals(t *testing.T) {
 	} {
 		for _, args := range []string{"keys -owner a", "serve -platform https://mastodon.example -addr 127.0.0.1:0"} {
 			var logs bytes.Buffer
-			err := run(t.Context(), process{noEnv, io.Discard, &logs}, append(strings.Fields(args), "-db", address))
+			err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: &logs}, append(strings.Fields(args), "-db", address))
 			if status(err) != 1 || !strings.HasPrefix(err.Error(), "-db postgres://***@") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error()+logs.String(), "pw-secret") {
 				t.Errorf("%.5s on %s: status %d, error %v, want %q", args, address, status(err), err, want)
 			}
@@ -213,7 +213,7 @@ func TestPostgresServers(t *testing.T) {
 
 	do := func(args string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(args), "-db", db))
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, append(strings.Fields(args), "-db", db))
 		return out.String(), err
 	}
 	must := func(args, want string) string {
@@ -277,7 +277,7 @@ func TestPostgresFailover(t *testing.T) {
 	db := pair.NewDatabase(t)
 	s := serveOnStore(t, db)
 	var out bytes.Buffer
-	if err := run(t.Context(), process{noEnv, &out, io.Discard}, []string{"key", "-owner", "acme", "-credits", "1000", "-db", db}); err != nil {
+	if err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, []string{"key", "-owner", "acme", "-credits", "1000", "-db", db}); err != nil {
 		t.Fatal(err)
 	}
 	key := regexp.MustCompile(`key  (\S+)`).FindStringSubmatch(out.String())[1]
@@ -288,7 +288,7 @@ func TestPostgresFailover(t *testing.T) {
 		return code == 201
 	})
 	pgtest.Until(t, time.Minute, "the server is ready", func() bool { code, _ := s.get(t, "/readyz"); return code == 200 })
-	if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"keys", "-owner", "acme", "-db", db}); err != nil {
+	if err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"keys", "-owner", "acme", "-db", db}); err != nil {
 		t.Errorf("keys: %v", err)
 	}
 	s.end(t)

@@ -104,7 +104,7 @@ func TestSentinelNamesTheMaster(t *testing.T) {
 	address := "redis://:sentinel-pw@" + sentinel.Addr() + "?master_name=mymaster&password=master-pw"
 	for _, args := range []string{"key -owner acme -name laptop", "keys -owner acme", "check -platform bluesky"} {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(args), "-db", address))
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, append(strings.Fields(args), "-db", address))
 		want := map[string]string{"keys": "laptop", "chec": "Redis, redis://***@" + sentinel.Addr() + "?master_name=***&password=***"}[args[:4]]
 		if err != nil || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "-pw") {
 			t.Errorf("%s: %v, %s", args, err, &out)
@@ -123,7 +123,7 @@ func TestRedisClientLogsToTheLog(t *testing.T) {
 		var logs heard.Output
 		logs.On(until, cancel)
 		path := written(t, "platform: https://mastodon.example\naddr: 127.0.0.1:0\nlog: json\ndb: redis://127.0.0.1:1\nlog-level: "+level)
-		err := run(ctx, process{noEnv, io.Discard, &logs}, []string{"serve", "-config", path})
+		err := run(ctx, process{Env: noEnv, Out: io.Discard, Logs: &logs}, []string{"serve", "-config", path})
 		cancel()
 		if err != nil {
 			t.Fatal(err)

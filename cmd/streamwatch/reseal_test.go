@@ -63,7 +63,7 @@ func TestReseal(t *testing.T) {
 	}
 	reseal := func(keys string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, []string{"reseal", "-db", db, "-config", written(t, "seal-key: "+keys)})
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, []string{"reseal", "-db", db, "-config", written(t, "seal-key: "+keys)})
 		return out.String(), err
 	}
 	create("plain", "")
@@ -108,7 +108,7 @@ func TestSealKeys(t *testing.T) {
 		{"seal-key: " + oldSealKey + " " + newSealKey, "check -platform bluesky", "***, and 1 more that only open", 0},
 	} {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(tc.args), "-db", db, "-config", written(t, tc.text)))
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, append(strings.Fields(tc.args), "-db", db, "-config", written(t, tc.text)))
 		text := strings.Join(strings.Fields(out.String()), " ")
 		if err != nil {
 			text = err.Error()

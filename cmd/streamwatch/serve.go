@@ -32,6 +32,7 @@ import (
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -146,12 +147,12 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	return errors.Join(err, stopServer(server, c.StopTime, log))
 }
 
-// try returns a usageError if a value is not allowed. It does not open the store or connect to
+// try returns a UsageError if a value is not allowed. It does not open the store or connect to
 // anything. It creates the directories for the files of sources.
 func try(c config, base string, log *slog.Logger) error {
 	if c.TLSCert != "" {
 		if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
-			return usageError{fmt.Errorf("%s and tls-key are not allowed: %w", c.from.called("tls-cert"), err)}
+			return command.Usagef("%s and tls-key are not allowed: %w", c.from.called("tls-cert"), err)
 		}
 	}
 	c.DB = "" // the store is in memory
@@ -160,7 +161,7 @@ func try(c config, base string, log *slog.Logger) error {
 		return err
 	}
 	err, _ = inWords(err, map[string]string{"Segment": c.from.called("segment"), "CursorKey": c.from.called("cursor-key")})
-	return usageError{err}
+	return command.Usage(err)
 }
 
 // service has the parts of the configured service, on a store. They do not run yet.
@@ -294,7 +295,7 @@ func metricsOf(engine *streamwatch.Engine) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
-// listen listens on the address of a key. Its error is not a usageError: check has accepted the
+// listen listens on the address of a key. Its error is not a UsageError: check has accepted the
 // address, and a later try may succeed.
 func listen(c config, name, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)

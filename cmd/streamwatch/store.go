@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/internal/netguard"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
@@ -20,7 +21,7 @@ import (
 // closes the store and removes the file of the demonstration.
 func openStore(ctx context.Context, c config, log *slog.Logger) (store storage.Store, done func(), err error) {
 	if err := c.checkDB(); err != nil {
-		return nil, nil, usageError{fmt.Errorf("%s %w", c.from.called("db"), err)}
+		return nil, nil, command.Usagef("%s %w", c.from.called("db"), err)
 	}
 	closing := func() {}
 	switch {
@@ -57,7 +58,7 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (store storage.S
 	}, nil
 }
 
-// openExisting opens the store for a command that needs an existing one. It returns a usageError if
+// openExisting opens the store for a command that needs an existing one. It returns a UsageError if
 // the SQLite file does not exist.
 func openExisting(ctx context.Context, c config) (store storage.Store, done func(), err error) {
 	if err := c.checkThere(); err != nil {
@@ -66,34 +67,30 @@ func openExisting(ctx context.Context, c config) (store storage.Store, done func
 	return openStore(ctx, c, slog.New(slog.DiscardHandler))
 }
 
-// checkThere returns a usageError if the store is a SQLite file that does not exist. Opening it would
+// checkThere returns a UsageError if the store is a SQLite file that does not exist. Opening it would
 // create the file.
 func (c *config) checkThere() error {
 	if err := c.checkDB(); err != nil {
-		return usageError{fmt.Errorf("%s %w", c.from.called("db"), err)}
+		return command.Usagef("%s %w", c.from.called("db"), err)
 	}
 	if c.shared() {
 		return nil
 	}
 	if _, err := os.Stat(c.DB); err != nil {
-		return usageError{fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.DB, err)}
+		return command.Usagef("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.DB, err)
 	}
 	return nil
 }
 
 // storeConfig reads the configuration of a command on the store. The environment variables in the
 // values of keys must be set; those of other values may be missing.
-func storeConfig(p process, args []string, fs flags, keys ...string) (config, error) {
-	fs.storeFlags()
-	if err := fs.parse(p, args); err != nil {
-		return config{}, err
-	}
-	c, err := readConfig(p, fs)
+func storeConfig(p process, f *command.Flags, keys ...string) (config, error) {
+	c, err := readConfig(p, f)
 	if err == nil {
 		err = c.unsetError(append(keys, "db")...)
 	}
-	if err != nil && !errors.As(err, new(usageError)) {
-		err = usageError{err}
+	if err != nil && !errors.As(err, new(command.UsageError)) {
+		err = command.Usage(err)
 	}
 	return c, err
 }
