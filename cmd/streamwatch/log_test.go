@@ -2,8 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	stdlog "log"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -19,4 +25,73 @@ func TestLogHasDurationsAsText(t *testing.T) {
 			t.Errorf("%s: %s, want %s", format, &out, want)
 		}
 	}
+}
+
+// What net/http tells package log is JSON, too, and so is the error by which serve ends.
+func TestLogIsAllJSON(t *testing.T) {
+	defer stdlog.SetFlags(stdlog.Flags())
+	defer stdlog.SetOutput(os.Stderr)
+	var out bytes.Buffer
+	takeStandardLog(logger(config{Log: "json"}, &out))
+	stdlog.Print("Unsolicited response received on idle HTTP channel")
+	stdlog.Print("http: TLS handshake error from 192.0.2.1:1: EOF") // of a port scanner
+	err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: &out}, strings.Fields("serve -log json -platform nowhere"))
+	if status(err) != 78 || !errors.As(err, new(logged)) {
+		t.Errorf("status %d, error %v, want one that is logged", status(err), err)
+	}
+	for i, want := range []string{"Unsolicited response", "streamwatch ends"} {
+		line, _, _ := strings.Cut(strings.Join(strings.Split(out.String(), "\n")[i:], "\n"), "\n")
+		var entry struct{ Msg, Error string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil || !strings.HasPrefix(entry.Msg, want) || i == 1 && !strings.Contains(entry.Error, `-platform "nowhere" is not allowed`) {
+			t.Errorf("line %q, %v: want %s", line, err, want)
+		}
+	}
+}
+
+// A store that hangs has a line a minute for each message and source, with how many there were.
+func TestLogIsSparse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		log := logger(config{}, &out)
+		source := log.With("source", "a")
+		for range 150 { // seconds
+			log.Error("commit failed", "batches", 3, "error", errors.New("disk full"))
+			source.Warn("commit failed", "error", errors.New("gone"))
+			<-time.After(time.Second)
+		}
+		log.Warn("credits run low", "owner", "a")
+		log.Warn("credits run low", "owner", "b")
+		log.Error("request", "request_id", "1", "error", "store is gone")
+		log.Error("request", "request_id", "2", "error", "store is gone")
+		<-time.After(time.Hour)
+		log.Info("well")
+		log.Error("commit failed", "error", errors.New("again"))
+		for want, n := range map[string]int{
+			`level=ERROR msg="commit failed" batches=3 error="disk full"` + "\n": 1,
+			`batches=3 error="disk full" repeated=`:                              3,
+			`source=a error=gone repeated=`:                                      3,
+			"credits run low":                                                    2,
+			"store is gone":                                                      2,
+			"error=again\n":                                                      1,
+		} {
+			if got := strings.Count(out.String(), want); got != n {
+				t.Errorf("%q is there %d times, want %d:\n%s", want, got, n, &out)
+			}
+		}
+		told := 0
+		for _, m := range strings.Split(out.String(), "\n") {
+			if strings.Contains(m, "disk full") {
+				if _, n, ok := strings.Cut(m, "repeated="); ok {
+					var more int
+					json.Unmarshal([]byte(n), &more)
+					told += more
+				} else {
+					told++
+				}
+			}
+		}
+		if told != 150 {
+			t.Errorf("the lines tell of %d, want 150:\n%s", told, &out)
+		}
+	})
 }

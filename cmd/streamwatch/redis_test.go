@@ -63,7 +63,7 @@ func TestPassive(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := memory.New(memory.Options{})
-		s, err := newService(c, store, "", slog.New(slog.DiscardHandler))
+		s, err := newService(c, store, "", nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func TestReseal(t *testing.T) {
 	secrets := map[string]deliver.Secret{} // by monitor
 	create := func(owner, keys string) {   // as a service with these keys does it
 		t.Helper()
-		svc, err := newService(config{Platform: "bluesky", SealKey: secret.Value(keys), Keyless: 10}, store, "http://127.0.0.1:1", slog.New(slog.DiscardHandler))
+		svc, err := newService(config{Platform: "bluesky", SealKey: secret.Value(keys), Keyless: 10}, store, "http://127.0.0.1:1", nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

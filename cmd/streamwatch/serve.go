@@ -29,6 +29,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/engineotel"
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -44,6 +45,7 @@ const maxConnections = 10_000
 // read for the configuration as it is now.
 func serve(ctx context.Context, c config, read func() (config, error), out, logs io.Writer) (err error) {
 	log := logger(c, logs)
+	takeStandardLog(log)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -73,13 +75,23 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 		return err
 	}
 	defer done()
-	svc, err := newService(c, store, base, log)
+	metrics := prometheus.NewRegistry()
+	sent, err := openTelemetry(ctx, metrics, log)
+	if err != nil {
+		return err
+	}
+	defer sent.stop(log)
+	svc, err := newService(c, store, base, sent.tracer, log)
 	if err != nil {
 		return err
 	}
 	engine := svc.engine
+	metrics.MustRegister(engineprom.New(engine), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if sent.tracer != nil {
+		defer engine.Watch(sent.tracer.Detected)()
+	}
 	probes := enginehttp.NewProbes(engine, log)
-	mux, ops := muxes(c, svc.api, svc.hooks, probes, metricsOf(engine))
+	mux, ops := muxes(c, svc.api, svc.hooks, probes, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	console, err := openConsole(c, svc, store.Ports().Ledger, log)
 	if err != nil {
 		return err
@@ -98,6 +110,7 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	failed := make(chan error, 2)
 	if opsListener != nil {
 		server := enginehttp.NewServer(ops)
+		server.ErrorLog = connectionLog(log)
 		defer server.Close()
 		go func() { failed <- serveOn(server, opsListener) }()
 		log.Info("serving operators", "address", "http://"+opsListener.Addr().String())
@@ -156,7 +169,7 @@ func try(c config, base string, log *slog.Logger) error {
 		}
 	}
 	c.DB = "" // the store is in memory
-	_, err := newService(c, memory.New(memory.Options{}), base, log)
+	_, err := newService(c, memory.New(memory.Options{}), base, nil, log)
 	if err == nil || errors.As(err, new(*fs.PathError)) { // a directory that cannot be made now
 		return err
 	}
@@ -173,7 +186,7 @@ type service struct {
 	hooks     map[string]http.Handler // by path: what WebSub hubs call
 }
 
-func newService(c config, store storage.Store, base string, log *slog.Logger) (s service, err error) {
+func newService(c config, store storage.Store, base string, tracer *engineotel.Tracer, log *slog.Logger) (s service, err error) {
 	platform, err := openPlatform(c)
 	if err != nil {
 		return s, err
@@ -192,7 +205,7 @@ func newService(c config, store storage.Store, base string, log *slog.Logger) (s
 	if s.keys, err = apikey.NewManager(apikey.Config{Records: store.Ports().Records}); err != nil {
 		return s, err
 	}
-	if s.engine, err = newEngine(c, store, platform, sources, s.keys, log); err != nil {
+	if s.engine, err = newEngine(c, store, platform, sources, s.keys, tracer, log); err != nil {
 		return s, err
 	}
 	providers, err := providersOf(c, s.platforms[0], base)
@@ -205,7 +218,7 @@ func newService(c config, store storage.Store, base string, log *slog.Logger) (s
 	return s, err
 }
 
-func newEngine(c config, store storage.Store, platform streamwatch.Source, sources []streamwatch.Source, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
+func newEngine(c config, store storage.Store, platform streamwatch.Source, sources []streamwatch.Source, keys *apikey.Manager, tracer *engineotel.Tracer, log *slog.Logger) (*streamwatch.Engine, error) {
 	cfg := streamwatch.Config{
 		Fetcher: platform.Fetcher, CheckAccount: platform.CheckAccount, Sources: sources, Store: store, Logger: log,
 		DefaultInterval: c.Interval, MinInterval: c.MinInterval, Rules: streamwatch.RuleConfig{MinInterval: c.MinInterval}, Quotas: c.Limits.quotas(),
@@ -229,6 +242,9 @@ func newEngine(c config, store storage.Store, platform streamwatch.Source, sourc
 			return nil, fmt.Errorf("%s %w", c.from.called("seal-key"), err)
 		}
 		cfg.Sealer = ring
+	}
+	if tracer != nil {
+		cfg = tracer.Instrument(cfg)
 	}
 	return streamwatch.New(cfg)
 }
@@ -286,13 +302,6 @@ func (c *config) address(r *http.Request) string {
 		}
 	}
 	return r.RemoteAddr
-}
-
-// metricsOf returns the handler of /metrics.
-func metricsOf(engine *streamwatch.Engine) http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(engineprom.New(engine), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
 // listen listens on the address of a key. Its error is not a UsageError: check has accepted the

@@ -50,7 +50,7 @@ var levels = [][]string{
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
-	{"enginetest", "engineprom", "enginehttp", "engineui"},
+	{"enginetest", "engineprom", "engineotel", "enginehttp", "engineui"},
 	{"cmd/streamwatch/internal/latencybench/fakeserver"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
 	{"enginetest/check"},
@@ -68,6 +68,7 @@ var forbiddenInCore = []string{
 	"github.com/jackc/pgx",
 	"modernc.org/sqlite",
 	"github.com/prometheus",
+	"go.opentelemetry.io",
 	"github.com/JohannesKaufmann",
 	"codeberg.org/readeck",
 	"github.com/getkin/kin-openapi",
