@@ -35,7 +35,7 @@ func defineReseal(f *command.Flags) command.Run {
 		if c.SealKey == "" {
 			return command.Usagef("%s is missing: want -config with the new key, and the old one behind it", name)
 		}
-		ring, err := newKeyring(c.SealKey)
+		ring, err := endpoints.NewKeyring(c.SealKey)
 		if err != nil {
 			return command.Usagef("%s %w", name, err)
 		}
@@ -59,7 +59,7 @@ func defineReseal(f *command.Flags) command.Run {
 
 // reseal seals the webhooks of all owners with the first key, and returns how many. After an error it
 // continues with the next owner. It counts the owners that are done, and all.
-func reseal(ctx context.Context, records record.Store, ring keyring, done, of *atomic.Int64) (webhooks int, err error) {
+func reseal(ctx context.Context, records record.Store, ring endpoints.Keyring, done, of *atomic.Int64) (webhooks int, err error) {
 	all := map[string]bool{}
 	if err := records.Scan(ctx, record.Endpoint, func(r record.Record) error {
 		all[r.Owner] = true

@@ -49,7 +49,7 @@ func TestReseal(t *testing.T) {
 	}
 	opens := func(keys string) (n int, err error) { // as many as have their secret
 		t.Helper()
-		ring, err := newKeyring(secret.Value(keys))
+		ring, err := endpoints.NewKeyring(secret.Value(keys))
 		if err != nil {
 			t.Fatal(err)
 		}

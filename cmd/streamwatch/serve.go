@@ -26,10 +26,12 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/engineotel"
+	"github.com/streamwatch/streamwatch/engineotel/otelenv"
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -76,19 +78,19 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	}
 	defer done()
 	metrics := prometheus.NewRegistry()
-	sent, err := openTelemetry(ctx, metrics, log)
+	sent, err := otelenv.Open(ctx, metrics, log)
 	if err != nil {
-		return err
+		return command.Usage(err)
 	}
-	defer sent.stop(log)
-	svc, err := newService(c, store, base, sent.tracer, log)
+	defer sent.Stop()
+	svc, err := newService(c, store, base, sent.Tracer, log)
 	if err != nil {
 		return err
 	}
 	engine := svc.engine
 	metrics.MustRegister(engineprom.New(engine), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if sent.tracer != nil {
-		defer engine.Watch(sent.tracer.Detected)()
+	if sent.Tracer != nil {
+		defer engine.Watch(sent.Tracer.Detected)()
 	}
 	probes := enginehttp.NewProbes(engine, log)
 	mux, ops := muxes(c, svc.api, svc.hooks, probes, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
@@ -131,11 +133,11 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	server := enginehttp.NewServer(mux)
 	server.ErrorLog = connectionLog(log)
 	server.RegisterOnShutdown(console.Close) // Shutdown would wait for its live tails
-	re := reloader{config: c, read: read, engine: engine, connections: newConnections(c.Connections, log), log: log}
+	re := reloader{config: c, read: read, engine: engine, connections: enginehttp.NewConnections(c.Connections, log), log: log}
 	if err := re.certify(c); err != nil {
 		return err
 	}
-	server.ConnState = re.connections.follow
+	server.ConnState = re.connections.Follow
 	if c.TLSCert != "" {
 		server.TLSConfig = &tls.Config{GetCertificate: re.certificate}
 	}
@@ -237,7 +239,7 @@ func newEngine(c config, store storage.Store, platform streamwatch.Source, sourc
 		cfg.Fleet = &streamwatch.FleetConfig{Passive: c.Passive}
 	}
 	if c.SealKey != "" {
-		ring, err := newKeyring(c.SealKey)
+		ring, err := endpoints.NewKeyring(c.SealKey)
 		if err != nil {
 			return nil, fmt.Errorf("%s %w", c.from.called("seal-key"), err)
 		}

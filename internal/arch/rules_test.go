@@ -21,7 +21,7 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // a pattern's * stands for one path element. A new package goes on the line
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
-	{"secret", "latency", "fleet", "record", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/planted", "internal/heard", "internal/testsize", "internal/pgtest", "internal/command", "internal/arch"},
+	{"secret", "latency", "fleet", "record", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/planted", "internal/heard", "internal/testsize", "internal/pgtest", "internal/command", "internal/sparselog", "internal/arch"},
 	{"internal/netguard", "internal/node", "deliver/internal/signature"},
 	{"fetcher", "billing"},
 	{"rule/query", "deliver"},
@@ -51,7 +51,7 @@ var levels = [][]string{
 	{"."}, // the engine, package streamwatch
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
 	{"enginetest", "engineprom", "engineotel", "enginehttp", "engineui"},
-	{"cmd/streamwatch/internal/latencybench/fakeserver"},
+	{"engineotel/otelenv", "cmd/streamwatch/internal/latencybench/fakeserver"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
 	{"enginetest/check"},
 	{"examples/*", "cmd/*", "crashtest", "internal/simulation", "internal/transfer/transfertest"},

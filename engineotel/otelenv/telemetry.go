@@ -1,4 +1,4 @@
-package main
+package otelenv
 
 import (
 	"context"
@@ -20,28 +20,30 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/streamwatch/streamwatch/engineotel"
-	"github.com/streamwatch/streamwatch/internal/command"
 )
 
-// telemetry sends traces and metrics to where the standard environment variables say:
-// https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
-type telemetry struct {
-	tracer *engineotel.Tracer // nil for no traces
-	stops  []func(context.Context) error
+// Telemetry sends traces and metrics.
+type Telemetry struct {
+	Tracer *engineotel.Tracer // nil for no traces
+
+	log   *slog.Logger
+	stops []func(context.Context) error
 }
 
-// openTelemetry starts what exports reports. The metrics are those of registry.
-func openTelemetry(ctx context.Context, registry prometheus.Gatherer, log *slog.Logger) (t telemetry, err error) {
+// Open starts to send what the variables ask for: the metrics are those of registry, in OpenTelemetry's
+// form. Failures to send are logged. The error names the variable.
+func Open(ctx context.Context, registry prometheus.Gatherer, log *slog.Logger) (t Telemetry, err error) {
+	t.log = log
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot send traces or metrics", "error", err) }))
 	from, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "streamwatch")), resource.WithHost(),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
-		return t, command.Usagef("OTEL_RESOURCE_ATTRIBUTES is not allowed: %w", err)
+		return t, fmt.Errorf("otelenv: OTEL_RESOURCE_ATTRIBUTES is not allowed: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			t.stop(log)
-			err = command.Usagef("OpenTelemetry's environment variables are not allowed: %w", err)
+			t.Stop()
+			err = fmt.Errorf("otelenv: a variable OTEL_… is not allowed: %w", err)
 		}
 	}()
 	if ratio, wrong := sampled(); wrong != nil {
@@ -49,11 +51,11 @@ func openTelemetry(ctx context.Context, registry prometheus.Gatherer, log *slog.
 	} else if ratio > 0 && exports("TRACES") {
 		exporter, err := autoexport.NewSpanExporter(ctx)
 		if err != nil {
-			return t, err
+			return t, fmt.Errorf("OTEL_TRACES_EXPORTER %q: %w", os.Getenv("OTEL_TRACES_EXPORTER"), err)
 		}
 		provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithIDGenerator(engineotel.IDs()), sdktrace.WithResource(from))
 		t.stops = append(t.stops, provider.Shutdown)
-		if t.tracer, err = engineotel.New(engineotel.Options{TracerProvider: provider, Ratio: ratio}); err != nil {
+		if t.Tracer, err = engineotel.New(engineotel.Options{TracerProvider: provider, Ratio: ratio}); err != nil {
 			return t, err
 		}
 	}
@@ -63,20 +65,20 @@ func openTelemetry(ctx context.Context, registry prometheus.Gatherer, log *slog.
 		})
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
-			return t, err
+			return t, fmt.Errorf("OTEL_METRICS_EXPORTER %q: %w", os.Getenv("OTEL_METRICS_EXPORTER"), err)
 		}
 		t.stops = append(t.stops, metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(from)).Shutdown)
 	}
 	return t, nil
 }
 
-// stop sends what is left.
-func (t *telemetry) stop(log *slog.Logger) {
+// Stop sends what is left, for 5 s at most. Call it after the engine has shut down.
+func (t *Telemetry) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	for _, stop := range t.stops {
 		if err := stop(ctx); err != nil {
-			log.Warn("cannot send the last traces or metrics", "error", err)
+			t.log.Warn("cannot send the last traces or metrics", "error", err)
 		}
 	}
 }
@@ -109,16 +111,12 @@ func sampled() (ratio float64, err error) {
 	}
 }
 
-// telemetryText says what is sent.
-func telemetryText() string {
-	var sent []string
+// Signals returns what Open would send: "traces", "metrics", both or none.
+func Signals() (all []string) {
 	for _, signal := range []string{"traces", "metrics"} {
 		if exports(strings.ToUpper(signal)) {
-			sent = append(sent, signal)
+			all = append(all, signal)
 		}
 	}
-	if sent == nil {
-		return "nothing is sent: OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_…_EXPORTER are not set"
-	}
-	return fmt.Sprintf("%s are sent, as the variables OTEL_… say", strings.Join(sent, " and "))
+	return all
 }
