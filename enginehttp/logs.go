@@ -152,6 +152,14 @@ type attemptRecord struct {
 	ResponsePreview string  `json:"response_preview"`
 }
 
+func newAttemptRecord(a *deliver.Attempt) attemptRecord {
+	r := attemptRecord{At: timeText(a.At), DurationMS: a.Duration.Milliseconds(), Error: nullable(a.Error), ResponsePreview: a.ResponsePreview}
+	if a.StatusCode != 0 {
+		r.StatusCode = &a.StatusCode
+	}
+	return r
+}
+
 func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	ev := e.Event
 	r := deliveryRecord{
@@ -173,11 +181,9 @@ func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 		r.StatusReason = &reason
 	}
 	for i := range e.Log {
-		a := &e.Log[i]
-		r.Attempts[i] = attemptRecord{At: timeText(a.At), DurationMS: a.Duration.Milliseconds(), Error: nullable(a.Error), ResponsePreview: a.ResponsePreview}
-		if a.StatusCode != 0 {
-			r.Attempts[i].StatusCode = &a.StatusCode
-			r.WebhookStatusCode = &a.StatusCode
+		r.Attempts[i] = newAttemptRecord(&e.Log[i])
+		if code := r.Attempts[i].StatusCode; code != nil {
+			r.WebhookStatusCode = code
 		}
 	}
 	return r
@@ -206,18 +212,18 @@ func (p *params) window() (since, until time.Time) {
 	return since, until
 }
 
-// deliveryLogs lists the deliveries of one monitor or rule, or of all of the owner's.
+// deliveryLogs lists the deliveries of one monitor or rule, of one webhook, or of all of the owner's.
 func (h webhookAPI) deliveryLogs(c *call) (reply, error) {
 	p := c.params()
 	kind, id := p.source()
-	return h.logPage(c, p, deliver.LogQuery{SourceKind: kind, SourceID: id})
+	return h.logPage(c, p, deliver.LogQuery{SourceKind: kind, SourceID: id, EndpointID: p.id("webhook_id")})
 }
 
 func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error) {
 	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, p.account("author_username"), p.oneOf("sort", "desc", "asc") == "asc"
 	filterByStatus(&q, p.oneOf("delivery_status", append([]string{""}, statuses...)...))
 	q.Since, q.Until = p.window()
-	cs := h.cursors(c, "delivery_logs", string(q.SourceKind), q.SourceID, strings.ToLower(q.AuthorUsername), string(q.State), string(q.Via),
+	cs := h.cursors(c, "delivery_logs", string(q.SourceKind), q.SourceID, q.EndpointID, strings.ToLower(q.AuthorUsername), string(q.State), string(q.Via),
 		instant(q.Since), instant(q.Until), strconv.FormatBool(q.Asc))
 	out, list, err := readLog[deliveryRecord](p, cs, func(page, size int, cursor string) ([]deliver.LogEntry, int, string, error) {
 		q.Page, q.PageSize, q.Cursor = page, size, cursor
