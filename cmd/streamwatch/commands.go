@@ -22,6 +22,7 @@ var program = command.Program{
 	Groups: []command.Group{
 		{Title: "Watch", Commands: []command.Command{
 			{Name: "serve", Summary: "run the service until it is told to stop", About: serveAbout, Define: defineServe},
+			{Name: "status", Summary: "print what runs, fails and is owned, also while the service runs", About: statusAbout, Define: defineStatus},
 			{Name: "check", Summary: "print what serve would do, and what is wrong or missing", About: checkAbout, Define: defineCheck},
 			{Name: "watch", Takes: "ACCOUNT...", Summary: "print the posts of accounts as they are found; needs no setup", About: watchAbout, Define: defineWatch},
 		}},
