@@ -60,7 +60,7 @@ func onStore(f *command.Flags, owner *string, makes bool, check func(context.Con
 		if err != nil {
 			return err
 		}
-		return do(ctx, admin{keys, store.Ports().Ledger, c.where(), p.Out})
+		return do(ctx, admin{keys, store.Ports().Ledger, c.DB.String(), p.Out})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/streamwatch/streamwatch/internal/command"
+	"github.com/streamwatch/streamwatch/internal/stores"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -19,7 +20,7 @@ To go back to it, stop what uses the file, remove that and the files beside it t
 and put the copy in its place. The key that encrypts secrets in it, seal-key, is not in it.`
 
 // backupsOf says what makes the backups of a server.
-var backupsOf = map[storeKind]string{onRedis: "BGSAVE and a copy of its file", onPostgres: "pg_dump, or pg_basebackup and its archive of the log"}
+var backupsOf = map[stores.Kind]string{stores.Redis: "BGSAVE and a copy of its file", stores.PostgreSQL: "pg_dump, or pg_basebackup and its archive of the log"}
 
 // defineBackup is the command backup.
 func defineBackup(f *command.Flags) command.Run {
@@ -34,23 +35,23 @@ func defineBackup(f *command.Flags) command.Run {
 		if err != nil {
 			return err
 		}
-		if c.shared() {
-			return command.Usagef("%s %s is not allowed: %s makes its own backups, by %s: want a SQLite file", c.from.called("db"), c.where(), c.kind(), backupsOf[c.kind()])
+		if c.DB.Shared() {
+			return command.Usagef("%s %s is not allowed: %s makes its own backups, by %s: want a SQLite file", c.from.called("db"), c.DB.String(), c.DB.Kind(), backupsOf[c.DB.Kind()])
 		}
 		if err := c.checkThere(); err != nil {
 			return err
 		}
-		defer progress(p.Logs, sizes(to+".*.partial", c.DB))()
-		switch err := sqlite.BackupFile(ctx, c.DB, to); {
+		defer progress(p.Logs, sizes(to+".*.partial", string(c.DB)))()
+		switch err := sqlite.BackupFile(ctx, string(c.DB), to); {
 		case errors.Is(err, fs.ErrExist):
 			return command.Usagef("-to %q is not allowed: want a file that is not there yet", to)
 		case err != nil:
-			return fmt.Errorf("cannot copy %s %q to -to %q: %w", c.from.called("db"), c.DB, to, err)
+			return fmt.Errorf("cannot copy %s %q to -to %q: %w", c.from.called("db"), string(c.DB), to, err)
 		}
 		if path, err := filepath.Abs(to); err == nil {
 			to = path
 		}
-		fmt.Fprintf(p.Out, "of  %s\nin  %s\n", c.where(), to)
+		fmt.Fprintf(p.Out, "of  %s\nin  %s\n", c.DB.String(), to)
 		return nil
 	}
 }

@@ -110,7 +110,7 @@ func (c *config) runs() []entry {
 		{Name: "service", Text: fmt.Sprintf("%s://%s/v1/%s/", c.scheme(), c.Addr, c.Segment)},
 		{Name: "console", Text: fmt.Sprintf("%s://%s/console/, where each key shows its owner's%s", c.scheme(), c.Addr, c.operatorText())},
 		{Name: "operators", Text: c.opsText()},
-		{Name: "store", Text: c.storeText() + map[bool]string{true: ", whose servers share the work"}[c.shared()]},
+		{Name: "store", Text: c.storeText() + map[bool]string{true: ", whose servers share the work"}[c.DB.Shared()]},
 		{Name: "telemetry", Text: cmp.Or(strings.Join(otelenv.Signals(), " and "), "none") + " sent, by the variables OTEL_…"},
 		{Name: "stop", Text: fmt.Sprintf("%s while /readyz says no, then up to %s for requests and %[2]s for deliveries", c.Drain, c.StopTime)},
 	}
@@ -154,7 +154,7 @@ func (c *config) shown(key string, value reflect.Value) string {
 	case value.IsZero() && value.Type() != reflect.TypeFor[slog.Level]():
 		return cmp.Or(zeros[key], "none")
 	case key == "db":
-		return c.where()
+		return c.DB.String()
 	case key == "seal-key" && len(strings.Fields(string(c.SealKey))) > 1:
 		return fmt.Sprintf("%s, and %d more that only open", secret.Redacted, len(strings.Fields(string(c.SealKey)))-1)
 	}
@@ -194,7 +194,7 @@ func (c *config) storeText() string {
 	case c.Demo:
 		return "SQLite, a file that is removed at the end"
 	}
-	return string(c.kind()) + ", " + c.where()
+	return string(c.DB.Kind()) + ", " + c.DB.String()
 }
 
 // paceText says how the accounts of a source are polled.

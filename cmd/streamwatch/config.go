@@ -18,6 +18,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/internal/stores"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
@@ -25,31 +26,31 @@ import (
 
 // config is the configuration of serve. The tags are the keys of the configuration file.
 type config struct {
-	Addr          string        `yaml:"addr"`
-	DB            string        `yaml:"db"`
-	Passive       bool          `yaml:"passive"`
-	Demo          bool          `yaml:"demo"`
-	Platform      string        `yaml:"platform"`
-	Log           string        `yaml:"log"`
-	TLSCert       string        `yaml:"tls-cert" doc:"Service: file of the certificate; without it no TLS"`
-	TLSKey        string        `yaml:"tls-key" doc:"Service: file of its key"`
-	OpsAddr       string        `yaml:"ops-addr" doc:"Service: host:port of /metrics, and of /livez and /readyz, too"`
-	Origins       []string      `yaml:"origins" doc:"Service: whose pages may use the service from browsers"`
-	Operator      string        `yaml:"operator" doc:"Service: owner whose admin keys see all owners in the console"`
-	ClientAddress string        `yaml:"client-address" doc:"Service: header with the client's address, of a proxy"`
-	Segment       string        `yaml:"segment" doc:"Service: word behind /v1 in the paths"`
-	SealKey       secret.Value  `yaml:"seal-key" doc:"Store: encrypts the secrets of webhooks"`
-	CursorKey     secret.Value  `yaml:"cursor-key" doc:"Store: keeps next_cursor good after a restart"`
-	Sources       []source      `yaml:"sources" doc:"Platforms: several, by name: see docs/service.md"`
-	Interval      time.Duration `yaml:"interval" doc:"Platforms: between two polls of an account"`
-	MinInterval   time.Duration `yaml:"min-interval" doc:"Platforms: shortest one that a monitor may ask for"`
-	AllowPrivate  bool          `yaml:"allow-private" doc:"Platforms: let webhooks and pages be in private networks"`
-	Limits        limits        `yaml:"limits" doc:"Limits: what an owner may have, such as monitors: 100"`
-	Connections   int           `yaml:"connections" doc:"Limits: connections from one address"`
-	Keyless       int           `yaml:"keyless" doc:"Limits: WebSockets from one address that have not shown a key"`
-	LogLevel      slog.Level    `yaml:"log-level" doc:"More: debug, info, warn or error"`
-	Drain         time.Duration `yaml:"drain" doc:"More: how long to go on while /readyz says no, when told to stop"`
-	StopTime      time.Duration `yaml:"stop-time" doc:"More: how long requests, and deliveries, may take after that"`
+	Addr          string         `yaml:"addr"`
+	DB            stores.Address `yaml:"db"`
+	Passive       bool           `yaml:"passive"`
+	Demo          bool           `yaml:"demo"`
+	Platform      string         `yaml:"platform"`
+	Log           string         `yaml:"log"`
+	TLSCert       string         `yaml:"tls-cert" doc:"Service: file of the certificate; without it no TLS"`
+	TLSKey        string         `yaml:"tls-key" doc:"Service: file of its key"`
+	OpsAddr       string         `yaml:"ops-addr" doc:"Service: host:port of /metrics, and of /livez and /readyz, too"`
+	Origins       []string       `yaml:"origins" doc:"Service: whose pages may use the service from browsers"`
+	Operator      string         `yaml:"operator" doc:"Service: owner whose admin keys see all owners in the console"`
+	ClientAddress string         `yaml:"client-address" doc:"Service: header with the client's address, of a proxy"`
+	Segment       string         `yaml:"segment" doc:"Service: word behind /v1 in the paths"`
+	SealKey       secret.Value   `yaml:"seal-key" doc:"Store: encrypts the secrets of webhooks"`
+	CursorKey     secret.Value   `yaml:"cursor-key" doc:"Store: keeps next_cursor good after a restart"`
+	Sources       []source       `yaml:"sources" doc:"Platforms: several, by name: see docs/service.md"`
+	Interval      time.Duration  `yaml:"interval" doc:"Platforms: between two polls of an account"`
+	MinInterval   time.Duration  `yaml:"min-interval" doc:"Platforms: shortest one that a monitor may ask for"`
+	AllowPrivate  bool           `yaml:"allow-private" doc:"Platforms: let webhooks and pages be in private networks"`
+	Limits        limits         `yaml:"limits" doc:"Limits: what an owner may have, such as monitors: 100"`
+	Connections   int            `yaml:"connections" doc:"Limits: connections from one address"`
+	Keyless       int            `yaml:"keyless" doc:"Limits: WebSockets from one address that have not shown a key"`
+	LogLevel      slog.Level     `yaml:"log-level" doc:"More: debug, info, warn or error"`
+	Drain         time.Duration  `yaml:"drain" doc:"More: how long to go on while /readyz says no, when told to stop"`
+	StopTime      time.Duration  `yaml:"stop-time" doc:"More: how long requests, and deliveries, may take after that"`
 
 	from  origins
 	admin bool // for a command, while the service may run
@@ -210,7 +211,7 @@ func (c *config) check() error {
 	refuse(!isAddress(c.Addr), "addr", wantAddress, c.Addr)
 	refuse(c.OpsAddr != "" && !isAddress(c.OpsAddr), "ops-addr", wantAddress, c.OpsAddr)
 	refuse(c.Demo && c.from["db"] != "", "db", "is not allowed with demo: its file is removed at the end")
-	refuse(c.Passive && !c.shared() && !c.isUnset("db"), "passive", "is not allowed: want it with a db that servers share, postgres://… or redis://…")
+	refuse(c.Passive && !c.DB.Shared() && !c.isUnset("db"), "passive", "is not allowed: want it with a db that servers share, postgres://… or redis://…")
 	refuse(c.Demo && c.SealKey != "", "seal-key", "is not allowed with demo: its receiver reads the secrets from the store")
 	refuse(c.Platform != "" && c.Platform != "bluesky" && !isPlainURL(c.Platform, "http", "https"), "platform",
 		"%q is not allowed: want bluesky, or http:// or https:// and the host of a Mastodon server", netguard.RedactURL(c.Platform))
@@ -236,7 +237,7 @@ func (c *config) check() error {
 		c.checkSource(i, refuse)
 	}
 	refuse(c.from["sources"] != "" && len(c.Sources) == 0, "sources", "is empty: want a source, or no such line")
-	if err := c.checkDB(); err != nil {
+	if err := c.DB.Check(); err != nil {
 		refuse(true, "db", "%w", err)
 	}
 	slices.SortStableFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -257,7 +257,7 @@ func TestDeployedConfig(t *testing.T) {
 
 // isKey reports whether a word of the report is a key that belongs into a file.
 func isKey(word string) bool {
-	return !slices.Contains([]string{"service", "console", "operators", "store", "stop", "accounts", "nothing", "demo", "sources"}, word)
+	return !slices.Contains([]string{"service", "console", "operators", "store", "telemetry", "stop", "accounts", "nothing", "demo", "sources"}, word)
 }
 
 // Check tells what would run and where each value is from, shows no secret, and leaves

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"text/tabwriter"
 
 	"github.com/streamwatch/streamwatch/internal/command"
+	"github.com/streamwatch/streamwatch/internal/stores"
 	"github.com/streamwatch/streamwatch/internal/transfer"
-	"github.com/streamwatch/streamwatch/storage/postgres"
-	"github.com/streamwatch/streamwatch/storage/redisstore"
-	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
 const copyAbout = `Copy copies everything in a store to a new one, of the same kind or of another: what serve has in -db. Stop what
@@ -53,49 +50,22 @@ func defineCopy(f *command.Flags) command.Run {
 }
 
 // openForCopy opens the store that a flag names.
-func openForCopy(ctx context.Context, p process, f *command.Flags, flag string, use transfer.Use) (store transfer.Store, err error) {
+func openForCopy(ctx context.Context, p process, f *command.Flags, flag string, use transfer.Use) (transfer.Store, error) {
 	db, name := f.Given(flag, p.Env)
-	c := config{DB: db}
-	if err := c.checkDB(); err != nil {
+	address := stores.Address(db)
+	if err := address.Check(); err != nil {
 		return nil, command.Usagef("%s %w", name, err)
 	}
 	opening, cancel := context.WithTimeout(ctx, eraseWait)
 	defer cancel()
-	switch c.kind() {
-	case onRedis:
-		to, err := redisOptions(db)
-		if err != nil {
-			return nil, err
+	store, err := address.OpenForCopy(opening, use)
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", name, address, err)
+		if errors.Is(err, transfer.ErrMissing) {
+			return nil, command.Usage(err)
 		}
-		redisLog.to(slog.New(slog.DiscardHandler))
-		store, err = redisstore.OpenForCopy(opening, to, redisstore.Options{}, use)
-		if err != nil {
-			return nil, c.copyError(name, reworded{err, redisWords.Replace(err.Error())})
-		}
-		return store, nil
-	case onPostgres:
-		address, o, err := postgresOptions(db)
-		if err != nil {
-			return nil, err
-		}
-		if store, err = postgres.OpenForCopy(opening, address, o, use); err != nil {
-			return nil, c.copyError(name, inPlainWords(err))
-		}
-		return store, nil
 	}
-	if store, err = sqlite.OpenForCopy(opening, db, sqlite.Options{}, use); err != nil {
-		return nil, c.copyError(name, err)
-	}
-	return store, nil
-}
-
-// copyError says of which store an error is.
-func (c *config) copyError(name string, err error) error {
-	err = fmt.Errorf("%s %s: %w", name, c.where(), err)
-	if errors.Is(err, transfer.ErrMissing) {
-		return command.Usage(err)
-	}
-	return err
+	return store, err
 }
 
 // partRows counts the rows of the part that is copied now. Its methods are safe for concurrent use.

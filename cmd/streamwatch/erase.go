@@ -58,7 +58,7 @@ func erase(ctx context.Context, c config, owner string, yes bool, p process) err
 	defer cancel()
 	store, done, err := openExisting(opening, c)
 	if errors.Is(err, sqlite.ErrInUse) {
-		return fmt.Errorf("%s %q is in use: want the service stopped", c.from.called("db"), c.DB)
+		return fmt.Errorf("%s %q is in use: want the service stopped", c.from.called("db"), string(c.DB))
 	} else if err != nil {
 		return err
 	}

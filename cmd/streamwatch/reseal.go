@@ -49,7 +49,7 @@ func defineReseal(f *command.Flags) command.Run {
 		stop := progress(p.Logs, func() string { return fmt.Sprintf("%d of %d owners", owners.Load(), of.Load()) })
 		webhooks, err := reseal(ctx, store.Ports().Records, ring, &owners, &of)
 		stop()
-		fmt.Fprintf(p.Out, "resealed  %d\nin        %s\n", webhooks, c.where())
+		fmt.Fprintf(p.Out, "resealed  %d\nin        %s\n", webhooks, c.DB.String())
 		if err != nil {
 			return fmt.Errorf("not all is sealed with the first key, leave the others in %s: %w", name, err)
 		}

@@ -235,7 +235,7 @@ func newEngine(c config, store storage.Store, platform streamwatch.Source, sourc
 			},
 		},
 	}
-	if c.shared() {
+	if c.DB.Shared() {
 		cfg.Fleet = &streamwatch.FleetConfig{Passive: c.Passive}
 	}
 	if c.SealKey != "" {

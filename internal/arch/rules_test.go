@@ -51,7 +51,7 @@ var levels = [][]string{
 	{"."}, // the engine, package streamwatch
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
 	{"enginetest", "engineprom", "engineotel", "enginehttp", "engineui"},
-	{"engineotel/otelenv", "cmd/streamwatch/internal/latencybench/fakeserver"},
+	{"engineotel/otelenv", "internal/stores", "cmd/streamwatch/internal/latencybench/fakeserver"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
 	{"enginetest/check"},
 	{"examples/*", "cmd/*", "crashtest", "internal/simulation", "internal/transfer/transfertest"},
