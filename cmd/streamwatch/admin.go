@@ -31,8 +31,8 @@ type admin struct {
 	out    io.Writer
 }
 
-// onStore adds the flags of a command on keys and credits. The command calls check, which returns what
-// is wrong with its flags, and then do. The store has to be there, unless the command makes it.
+// onStore adds the flags of a command on keys and credits. The command calls check, unless it is
+// nil, which returns what is wrong with its flags, and then do. The store has to be there, unless the command makes it.
 func onStore(f *command.Flags, owner *string, makes bool, check func(context.Context) error, do func(context.Context, admin) error) command.Run {
 	f.Add(owner, "owner", "whose keys and credits")
 	storeFlags(f)
@@ -41,7 +41,7 @@ func onStore(f *command.Flags, owner *string, makes bool, check func(context.Con
 		if err == nil {
 			err = f.Require("owner", "whose keys and credits")
 		}
-		if err == nil {
+		if err == nil && check != nil {
 			err = check(ctx)
 		}
 		if err == nil && !makes {
@@ -132,8 +132,8 @@ type shownKey struct {
 // defineKeys is the command keys.
 func defineKeys(f *command.Flags) command.Run {
 	var owner string
-	asJSON := jsonFlag(f)
-	return onStore(f, &owner, false, noCheck, func(ctx context.Context, a admin) error {
+	asJSON := f.JSON()
+	return onStore(f, &owner, false, nil, func(ctx context.Context, a admin) error {
 		list, err := a.keys.List(ctx, owner)
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func defineKeys(f *command.Flags) command.Run {
 			shown = append(shown, shownKey{k.ID, k.Name, k.Prefix, cmp.Or(k.Scope, apikey.ScopeWrite), k.CreatedAt, k.LastUsedAt, k.Valid(time.Now())})
 		}
 		if *asJSON {
-			return printJSON(a.out, shown)
+			return command.PrintJSON(a.out, shown)
 		}
 		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPE\tCREATED\tUSED\tVALID")
@@ -157,8 +157,6 @@ func defineKeys(f *command.Flags) command.Run {
 		return w.Flush()
 	})
 }
-
-func noCheck(context.Context) error { return nil }
 
 // defineRevoke is the command revoke.
 func defineRevoke(f *command.Flags) command.Run {
@@ -183,7 +181,7 @@ func defineCredits(f *command.Flags) command.Run {
 	var credits int64
 	f.Add(&credits, "credits", "credits to give; below 0 to take them, down to a balance of 0")
 	f.Add(&id, "id", "id of the top-up, which no other entry of any owner has; the same again gives nothing more. Without it a new one, which is shown")
-	asJSON := jsonFlag(f)
+	asJSON := f.JSON()
 	check := func(context.Context) error {
 		if credits < -maxTopUp || credits > maxTopUp || credits == 0 {
 			return command.Usagef("-credits %d is not allowed: want 1 to %d, or below 0 to take as many", credits, int64(maxTopUp))
@@ -206,7 +204,7 @@ func (a admin) give(ctx context.Context, owner, id string, credits int64, asJSON
 	case err != nil:
 		_, err = fmt.Fprintf(a.out, "id   %s\nthe credits are given; how many %s has cannot be read: %v\n", id, owner, err)
 	case asJSON:
-		err = printJSON(a.out, map[string]any{"id": id, "owner": owner, "credits": b.Available / billing.Credit})
+		err = command.PrintJSON(a.out, map[string]any{"id": id, "owner": owner, "credits": b.Available / billing.Credit})
 	default:
 		_, err = fmt.Fprintf(a.out, "id   %s\n%s has %d credits\n", id, owner, b.Available/billing.Credit)
 	}

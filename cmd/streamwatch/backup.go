@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/streamwatch/streamwatch/internal/command"
@@ -41,7 +42,7 @@ func defineBackup(f *command.Flags) command.Run {
 		if err := c.checkThere(); err != nil {
 			return err
 		}
-		defer progress(p.Logs, sizes(to+".*.partial", string(c.DB)))()
+		defer command.Progress(p.Logs, sizes(to+".*.partial", string(c.DB)))()
 		switch err := sqlite.BackupFile(ctx, string(c.DB), to); {
 		case errors.Is(err, fs.ErrExist):
 			return command.Usagef("-to %q is not allowed: want a file that is not there yet", to)
@@ -53,5 +54,22 @@ func defineBackup(f *command.Flags) command.Run {
 		}
 		fmt.Fprintf(p.Out, "of  %s\nin  %s\n", c.DB.String(), to)
 		return nil
+	}
+}
+
+// sizes tells how much of a file is in its copy, whose name matches pattern.
+func sizes(pattern, file string) func() string {
+	size := func(path string) (n int64) {
+		if info, err := os.Stat(path); err == nil {
+			n = info.Size()
+		}
+		return n
+	}
+	return func() string {
+		found, _ := filepath.Glob(pattern)
+		if found == nil {
+			return ""
+		}
+		return fmt.Sprintf("%d of about %d MB", size(found[0])>>20, size(file)>>20)
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/streamwatch/streamwatch/internal/command"
 )
 
-const benchAbout = latencybench.About
-
 // defineBench is the command bench latency. After a first Ctrl-C it waits until its posts have
 // arrived. A second Ctrl-C ends the process immediately.
 func defineBench(f *command.Flags) command.Run {

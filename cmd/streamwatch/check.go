@@ -39,7 +39,7 @@ variable of that name, which is how a secret gets in; ${NAME:-text} by the text 
 // defineCheck is the command check.
 func defineCheck(f *command.Flags) command.Run {
 	serveFlags(f)
-	asJSON := jsonFlag(f)
+	asJSON := f.JSON()
 	return func(_ context.Context, p process) error {
 		c, err := readServe(p, f)
 		if err != nil {
@@ -64,7 +64,7 @@ func printForced(c config, asJSON bool, out io.Writer) error {
 	r := forced{Runs: c.runs(), Values: c.values(reflect.ValueOf(c), ""), Missing: c.missing()}
 	print := r.print
 	if asJSON {
-		print = func(w io.Writer) error { return printJSON(w, r) }
+		print = func(w io.Writer) error { return command.PrintJSON(w, r) }
 	}
 	return errors.Join(print(out), command.Usage(c.unsetError()))
 }

@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 
+	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench"
 	"github.com/streamwatch/streamwatch/internal/command"
 )
 
@@ -39,7 +38,7 @@ var program = command.Program{
 			{Name: "erase", Summary: "forget an owner, the service being stopped", About: eraseAbout, Define: defineErase},
 		}},
 		{Title: "More", Commands: []command.Command{
-			{Name: "bench latency", Summary: "measure how late posts arrive from any detector", About: benchAbout, Define: defineBench},
+			{Name: "bench latency", Summary: "measure how late posts arrive from any detector", About: latencybench.About, Define: defineBench},
 			{Name: "version", Summary: "say which version this is", About: "Version prints the module's version, the commit it was built from, and the version of Go.", Define: defineVersion},
 		}},
 		{Commands: []command.Command{{Name: "bench detector", About: "Bench detector is serve until the standard input ends, as bench latency has it do.", Define: defineDetector}}},
@@ -52,19 +51,4 @@ certificate and its limits again.`},
 		{Title: "Exit status", Text: `0 for success, 78 (EX_CONFIG of sysexits.h) if the command line or the configuration is not allowed, and
 1 for every other failure. After a panic it is 2, as for every Go program.`},
 	},
-}
-
-// jsonFlag adds the flag -json.
-func jsonFlag(f *command.Flags) *bool {
-	asJSON := new(bool)
-	f.Add(asJSON, "json", "print JSON")
-	return asJSON
-}
-
-// printJSON prints a value.
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }

@@ -42,7 +42,7 @@ func defineCopy(f *command.Flags) command.Run {
 		}
 		defer to.Close(context.WithoutCancel(ctx))
 		var n partRows
-		stop := progress(p.Logs, n.text)
+		stop := command.Progress(p.Logs, n.text)
 		lines, err := transfer.Copy(ctx, to, from, n.add)
 		stop()
 		return errors.Join(printLines(p.Out, lines), err)

@@ -80,13 +80,13 @@ func erase(ctx context.Context, c config, owner string, yes bool, p process) err
 	if err != nil {
 		return command.Usage(err)
 	}
-	stop := progress(p.Logs, func() string { return "removing what is of " + owner })
+	stop := command.Progress(p.Logs, func() string { return "removing what is of " + owner })
 	report, err := engine.Erase(ctx, owner)
 	stop()
 	if err != nil {
 		return fmt.Errorf("%w: not all is removed, make it again", err)
 	}
-	return printJSON(p.Out, report)
+	return command.PrintJSON(p.Out, report)
 }
 
 // confirm returns an error if the store has nothing of an owner, or if it asks and in does not begin

@@ -2,21 +2,11 @@
 // rules, webhooks, WebSocket, credits and keys over HTTP: see package enginehttp.
 //
 //	streamwatch help
-//
-// lists the commands, and
-//
-//	streamwatch man
-//
-// prints the manual page. The manual of the service is docs/service.md.
-//
+//	streamwatch serve -demo
 //	streamwatch watch -since mastodon:Gargron@mastodon.social bluesky:bsky.app
 //
-// prints new posts of accounts. It needs neither a key nor a file.
-//
-//	streamwatch serve -demo
-//
-// needs no setup. A fake platform posts, and all data is in a file that is removed at the end. The
-// program prints a key with credits, to try every endpoint with curl.
+// The last two need no setup. The manual of the service is docs/service.md, that of the commands what
+// streamwatch man prints.
 package main
 
 import (

@@ -46,7 +46,7 @@ func defineReseal(f *command.Flags) command.Run {
 		}
 		defer done()
 		var owners, of atomic.Int64
-		stop := progress(p.Logs, func() string { return fmt.Sprintf("%d of %d owners", owners.Load(), of.Load()) })
+		stop := command.Progress(p.Logs, func() string { return fmt.Sprintf("%d of %d owners", owners.Load(), of.Load()) })
 		webhooks, err := reseal(ctx, store.Ports().Records, ring, &owners, &of)
 		stop()
 		fmt.Fprintf(p.Out, "resealed  %d\nin        %s\n", webhooks, c.DB.String())

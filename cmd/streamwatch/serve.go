@@ -101,7 +101,7 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	defer console.Close()
 	mux.Handle("/console/", console)
 	if c.Demo {
-		if err := startDemo(ctx, mux, svc.platforms[0].(*demoPlatform), store, svc.keys, base, out, log); err != nil {
+		if err := startDemo(ctx, mux, store, svc.keys, base, out, log); err != nil {
 			return err
 		}
 	}
@@ -263,8 +263,11 @@ func patterns(origins []string) (out []string) {
 // muxes are what addr and ops-addr serve.
 func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *enginehttp.Probes, metrics http.Handler) (public, ops *http.ServeMux) {
 	public, ops = http.NewServeMux(), http.NewServeMux()
-	addProbes(public, probes)
-	addProbes(ops, probes)
+	for _, mux := range []*http.ServeMux{public, ops} {
+		mux.HandleFunc("GET /livez", probes.Live)
+		mux.HandleFunc("GET /readyz", probes.Ready)
+		mux.HandleFunc("GET /healthz", probes.Ready) // the same
+	}
 	public.Handle("/v1/", api)
 	for path, hook := range hooks {
 		public.Handle(path, hook)
@@ -274,13 +277,6 @@ func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *en
 		public.Handle("GET /metrics", metrics)
 	}
 	return public, ops
-}
-
-// addProbes adds /livez and /readyz, and /healthz, which is /readyz.
-func addProbes(mux *http.ServeMux, p *enginehttp.Probes) {
-	mux.HandleFunc("GET /livez", p.Live)
-	mux.HandleFunc("GET /readyz", p.Ready)
-	mux.HandleFunc("GET /healthz", p.Ready)
 }
 
 // openConsole returns the console at /console/. Users log in with a key.

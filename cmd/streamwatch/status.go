@@ -72,7 +72,7 @@ type owned struct {
 func defineStatus(f *command.Flags) command.Run {
 	var owner string
 	f.Add(&owner, "owner", "whose alone; without it all owners'")
-	asJSON := jsonFlag(f)
+	asJSON := f.JSON()
 	storeFlags(f)
 	return func(ctx context.Context, p process) error {
 		c, err := storeConfig(p, f)
@@ -90,7 +90,7 @@ func defineStatus(f *command.Flags) command.Run {
 			return err
 		}
 		if *asJSON {
-			return printJSON(p.Out, s)
+			return command.PrintJSON(p.Out, s)
 		}
 		return s.print(p.Out, time.Now())
 	}

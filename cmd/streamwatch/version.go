@@ -13,7 +13,7 @@ import (
 
 // defineVersion is the command version.
 func defineVersion(f *command.Flags) command.Run {
-	asJSON := jsonFlag(f)
+	asJSON := f.JSON()
 	return func(_ context.Context, p process) error {
 		info, ok := debug.ReadBuildInfo()
 		if !ok {
@@ -21,7 +21,7 @@ func defineVersion(f *command.Flags) command.Run {
 		}
 		v := versionOf(info)
 		if *asJSON {
-			return printJSON(p.Out, v)
+			return command.PrintJSON(p.Out, v)
 		}
 		fmt.Fprintf(p.Out, "streamwatch %s\ncommit      %s\ngo          %s %s\n", v.Version, v.Commit, v.Go, v.Platform)
 		return nil

@@ -60,7 +60,9 @@ func measure(ctx context.Context, o options, env Env, program string, out, logs 
 		failures.Do(func() { m.note("a post was not published, the first of perhaps several: %v", err) })
 	}}
 	r.stopped = func() { m.note("no more posts; %s for those that were made. Ctrl-C again quits at once", o.wait) }
+	stop := command.Progress(m.logs, func() string { return fmt.Sprintf("%d posts are due, %d arrivals", len(due), m.book.count()) })
 	base, posts := r.run(ctx)
+	stop()
 	rec.warmup, rec.posts = base+o.warmup, posts
 	m.book.close(rec)
 	err = m.close()
