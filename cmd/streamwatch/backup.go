@@ -42,8 +42,10 @@ func defineBackup(f *command.Flags) command.Run {
 		if err := c.checkThere(); err != nil {
 			return err
 		}
-		defer command.Progress(p.Logs, sizes(to+".*.partial", string(c.DB)))()
-		switch err := sqlite.BackupFile(ctx, string(c.DB), to); {
+		stop := command.Progress(p.Logs, sizes(to+".*.partial", string(c.DB)))
+		err = sqlite.BackupFile(ctx, string(c.DB), to)
+		stop()
+		switch {
 		case errors.Is(err, fs.ErrExist):
 			return command.Usagef("-to %q is not allowed: want a file that is not there yet", to)
 		case err != nil:

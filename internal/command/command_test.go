@@ -141,7 +141,7 @@ func TestManual(t *testing.T) {
 	if err := cmd.Run(); err != nil || wrong.Len() > 0 {
 		t.Errorf("groff: %v: %s", err, &wrong)
 	}
-	for _, want := range []string{"Tool shows what", "WORK", "tool do [flags] WHAT...", ".such as this", "-n MANY", "EXIT STATUS", "tool completion bash"} {
+	for _, want := range []string{"tool - shows what a program can do.", "WORK", "tool do [flags] WHAT...", ".such as this", "-n MANY", "EXIT STATUS", "tool completion bash"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}

@@ -155,7 +155,8 @@ func wrap(text string, width int) string {
 
 // manual prints the manual page, in the language of man(7).
 func (g *Program) manual(w io.Writer) {
-	fmt.Fprintf(w, ".TH %s 1\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %[2]s\n.I COMMAND\n[flags]\n", strings.ToUpper(g.Name), g.Name, roff(g.Summary))
+	_, does, _ := strings.Cut(g.Summary, " ") // behind the name
+	fmt.Fprintf(w, ".TH %s 1\n.nh\n.ad l\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %[2]s\n.I COMMAND\n[flags]\n", strings.ToUpper(g.Name), g.Name, roff(does))
 	for _, group := range g.groups() {
 		if group.Title == "" {
 			continue
