@@ -111,7 +111,7 @@ func (c *config) runs() []entry {
 		{Name: "console", Text: fmt.Sprintf("%s://%s/console/, where each key shows its owner's%s", c.scheme(), c.Addr, c.operatorText())},
 		{Name: "operators", Text: c.opsText()},
 		{Name: "store", Text: c.storeText() + map[bool]string{true: ", whose servers share the work"}[c.DB.Shared()]},
-		{Name: "telemetry", Text: cmp.Or(strings.Join(otelenv.Signals(), " and "), "none") + " sent, by the variables OTEL_…"},
+		{Name: "telemetry", Text: "sends " + cmp.Or(strings.Join(otelenv.Signals(), " and "), "nothing") + ", as the variables OTEL_… say"},
 		{Name: "stop", Text: fmt.Sprintf("%s while /readyz says no, then up to %s for requests and %[2]s for deliveries", c.Drain, c.StopTime)},
 	}
 	for _, s := range c.Sources {
