@@ -40,6 +40,8 @@ var program = command.Program{
 		{Title: "More", Commands: []command.Command{
 			{Name: "bench latency", Summary: "measure how late posts arrive from any detector", About: latencybench.About, Define: defineBench},
 			{Name: "version", Summary: "say which version this is", About: "Version prints the module's version, the commit it was built from, and the version of Go.", Define: defineVersion},
+			command.Completion,
+			command.Manual,
 		}},
 		{Commands: []command.Command{{Name: "bench detector", About: "Bench detector is serve until the standard input ends, as bench latency has it do.", Define: defineDetector}}},
 	},

@@ -41,7 +41,7 @@ func program() *command.Program {
 				{Name: "do", Takes: "WHAT...", Summary: "do it", About: "Do does it.\n\n    .such as this", Define: define},
 				{Name: "play loud", Summary: "play it", Define: none},
 			}},
-			{Title: "More", Commands: []command.Command{{Name: "stop", Summary: "stop it", About: "Stop stops it.", Define: none}}},
+			{Title: "More", Commands: []command.Command{{Name: "stop", Summary: "stop it", About: "Stop stops it.", Define: none}, command.Completion, command.Manual}},
 			{Commands: []command.Command{{Name: "secret", Define: none}}},
 		},
 		Notes: []command.Section{{Title: "Exit status", Text: "0 or another."}},

@@ -9,12 +9,18 @@ import (
 	"strings"
 )
 
-const completionAbout = `Completion prints a script that has a shell complete command lines of this program: names of commands and
+// Completion is the command that prints what completes command lines in a shell.
+var Completion = Command{Name: "completion", Takes: "bash|zsh|fish", Summary: "print what completes command lines in a shell", About: `Completion prints a script that has a shell complete command lines of this program: names of commands and
 flags, and values where only a few are allowed. Have the shell read it when it starts:
 
-    bash  source <(NAME completion bash)            in ~/.bashrc
-    zsh   source <(NAME completion zsh)             in ~/.zshrc, after compinit
-    fish  NAME completion fish | source             in ~/.config/fish/config.fish`
+    ~/.bashrc                  source <(PROGRAM completion bash)
+    ~/.zshrc, after compinit   source <(PROGRAM completion zsh)
+    ~/.config/fish/config.fish PROGRAM completion fish | source`, Define: func(f *Flags) Run {
+	return func(_ context.Context, p Process) error {
+		_, err := io.WriteString(p.Out, strings.ReplaceAll(scripts[f.Args[0]], "NAME", f.program.Name))
+		return err
+	}
+}}
 
 // scripts are what shells read. They call the command complete.
 var scripts = map[string]string{
@@ -49,14 +55,6 @@ compdef _NAME NAME
 end
 complete -c NAME -f -a '(__NAME)'
 `,
-}
-
-// completion is the command of this name.
-func (g *Program) completion(f *Flags) Run {
-	return func(_ context.Context, p Process) error {
-		_, err := io.WriteString(p.Out, strings.ReplaceAll(scripts[f.Args[0]], "NAME", g.Name))
-		return err
-	}
 }
 
 // complete prints what the last of the words may become, with a tab before what it is.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ const columns = 79
 // help lists the commands.
 func (g *Program) help(w io.Writer) {
 	fmt.Fprintf(w, "%s\n\nUsage: %s COMMAND [flags]\n", g.Summary, g.Name)
-	for _, group := range g.groups() {
+	for _, group := range g.Groups {
 		if group.Title == "" {
 			continue
 		}
@@ -30,7 +31,7 @@ func (g *Program) help(w io.Writer) {
 // help prints what -h asks for.
 func (f *Flags) help(w io.Writer) {
 	fmt.Fprintf(w, "Usage: %s\n\n", f.synopsis())
-	for i, p := range paragraphs(f.command.About) {
+	for i, p := range paragraphs(f.about()) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
@@ -153,11 +154,22 @@ func wrap(text string, width int) string {
 	return b.String()
 }
 
+// about is Command.About.
+func (f *Flags) about() string { return strings.ReplaceAll(f.command.About, "PROGRAM", f.program.Name) }
+
+// Manual is the command that prints the manual page.
+var Manual = Command{Name: "man", Summary: "print the manual page", About: "Man prints this manual as a page for man: PROGRAM man > PROGRAM.1", Define: func(f *Flags) Run {
+	return func(_ context.Context, p Process) error {
+		f.program.manual(p.Out)
+		return nil
+	}
+}}
+
 // manual prints the manual page, in the language of man(7).
 func (g *Program) manual(w io.Writer) {
 	_, does, _ := strings.Cut(g.Summary, " ") // behind the name
 	fmt.Fprintf(w, ".TH %s 1\n.nh\n.ad l\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %[2]s\n.I COMMAND\n[flags]\n", strings.ToUpper(g.Name), g.Name, roff(does))
-	for _, group := range g.groups() {
+	for _, group := range g.Groups {
 		if group.Title == "" {
 			continue
 		}
@@ -165,7 +177,7 @@ func (g *Program) manual(w io.Writer) {
 		for _, c := range group.Commands {
 			f, _ := g.define(c)
 			fmt.Fprintf(w, ".SS %s\n", roff(f.synopsis()))
-			section(w, c.About)
+			section(w, f.about())
 			f.each(func(name, usage string) { fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(name), roff(usage)) })
 			for _, n := range f.notes {
 				fmt.Fprintf(w, ".PP\n%s\n.PP\n.nf\n%s\n.fi\n", roff(n.Title), roff(n.Text))

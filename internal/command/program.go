@@ -33,6 +33,7 @@ type Command struct {
 	Takes   string // what its arguments are, "" for none; "a|b" for one of these
 	Summary string // a line
 	// About has paragraphs with empty lines between them. One that is indented is shown as it is.
+	// PROGRAM stands for the name of the program.
 	About string
 	// Define adds the flags, and returns what runs after they are set.
 	Define func(*Flags) Run
@@ -78,10 +79,11 @@ func (g *Program) Run(ctx context.Context, p Process, args []string) error {
 }
 
 func (g *Program) run(ctx context.Context, p Process, args []string) error {
-	switch first := append(args, "")[0]; {
-	case len(args) == 0:
+	if len(args) == 0 {
 		g.help(p.Logs)
 		return Usagef("command is missing: want one of these")
+	}
+	switch first := args[0]; {
 	case first == "-h" || first == "-help" || first == "--help" || first == "help" && len(args) == 1:
 		g.help(p.Out)
 		return flag.ErrHelp
@@ -113,27 +115,9 @@ func (g *Program) define(c Command) (*Flags, Run) {
 	return f, c.Define(f)
 }
 
-// groups are all groups, with the commands of this package in the last one that has a title.
-func (g *Program) groups() []Group {
-	own := []Command{
-		{Name: "completion", Takes: "bash|zsh|fish", Summary: "print what completes command lines in a shell", About: strings.ReplaceAll(completionAbout, "NAME", g.Name), Define: g.completion},
-		{Name: "man", Summary: "print the manual page", About: "Man prints this manual as a page for man: " + g.Name + " man > " + g.Name + ".1", Define: func(*Flags) Run {
-			return func(_ context.Context, p Process) error { g.manual(p.Out); return nil }
-		}},
-	}
-	all := append([]Group{}, g.Groups...)
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Title != "" {
-			all[i].Commands = append(all[i].Commands[:len(all[i].Commands):len(all[i].Commands)], own...)
-			break
-		}
-	}
-	return all
-}
-
 // visible calls f for each command of a group with a title.
 func (g *Program) visible(f func(Command)) {
-	for _, group := range g.groups() {
+	for _, group := range g.Groups {
 		for _, c := range group.Commands {
 			if group.Title != "" {
 				f(c)
@@ -150,7 +134,7 @@ func (g *Program) names() []string {
 
 // find returns the command whose name args begin with. rest has the other arguments.
 func (g *Program) find(args []string) (c Command, rest []string, ok bool) {
-	for _, group := range g.groups() {
+	for _, group := range g.Groups {
 		for _, c := range group.Commands {
 			words := strings.Fields(c.Name)
 			if len(args) >= len(words) && strings.Join(args[:len(words)], " ") == c.Name {
