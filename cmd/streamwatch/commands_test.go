@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -65,6 +66,19 @@ func TestHelpFits(t *testing.T) {
 					t.Errorf("%s: a line of %d characters: %s", c.Name, n, line)
 				}
 			}
+		}
+	}
+}
+
+// The help of serve has each key of the configuration file, as a flag or among the others.
+func TestHelpHasAllKeys(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, []string{"serve", "-h"}); status(err) != 0 {
+		t.Fatal(err)
+	}
+	for _, key := range keysOf(reflect.TypeFor[config]()) {
+		if !strings.Contains(out.String(), "\n  -"+key+" ") && !strings.Contains(out.String(), "\n    "+key+" ") {
+			t.Errorf("no %s in\n%s", key, &out)
 		}
 	}
 }

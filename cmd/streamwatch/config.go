@@ -24,7 +24,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// config is the configuration of serve. The tags are the keys of the configuration file.
+// config is the configuration of serve. The tags are the keys of the configuration file, and for those
+// that are no flags their group and text in the help of serve.
 type config struct {
 	Addr          string         `yaml:"addr"`
 	DB            stores.Address `yaml:"db"`
