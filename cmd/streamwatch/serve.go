@@ -68,6 +68,12 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	if err := try(c, base, log); err != nil {
 		return err
 	}
+	metrics := prometheus.NewRegistry()
+	sent, err := otelenv.Open(ctx, metrics, log)
+	if err != nil {
+		return command.Usage(err)
+	}
+	defer sent.Stop()
 	c.waits = true
 	store, done, err := openStore(ctx, c, log)
 	if err != nil && ctx.Err() != nil {
@@ -77,12 +83,6 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 		return err
 	}
 	defer done()
-	metrics := prometheus.NewRegistry()
-	sent, err := otelenv.Open(ctx, metrics, log)
-	if err != nil {
-		return command.Usage(err)
-	}
-	defer sent.Stop()
 	svc, err := newService(c, store, base, sent.Tracer, log)
 	if err != nil {
 		return err

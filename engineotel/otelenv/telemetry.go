@@ -43,7 +43,7 @@ func Open(ctx context.Context, registry prometheus.Gatherer, log *slog.Logger) (
 	defer func() {
 		if err != nil {
 			t.Stop()
-			err = fmt.Errorf("otelenv: a variable OTEL_… is not allowed: %w", err)
+			err = fmt.Errorf("otelenv: a variable is not allowed: %w", err)
 		}
 	}()
 	if ratio, wrong := sampled(); wrong != nil {
