@@ -54,5 +54,3 @@ require (
 )
 
 replace github.com/streamwatch/streamwatch => ../
-
-replace github.com/streamwatch/streamwatch/engineotel => ../engineotel

@@ -1,5 +1,5 @@
-// Package engineotel traces an engine with OpenTelemetry. It is a separate module: a program
-// that does not import it links none of its dependencies.
+// Package engineotel traces an engine with OpenTelemetry. A program that does not import it links
+// none of its dependencies.
 //
 //	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithIDGenerator(engineotel.IDs()))
 //	tracer, err := engineotel.New(engineotel.Options{TracerProvider: tp})

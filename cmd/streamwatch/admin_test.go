@@ -20,7 +20,7 @@ func TestAdmin(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	do := func(args string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(args), "-db", db))
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, append(strings.Fields(args), "-db", db))
 		return out.String(), err
 	}
 	out, err := do("key -owner acme -name production -credits 20")
@@ -76,7 +76,7 @@ func TestKeyWithoutCredits(t *testing.T) {
 		told bool
 	}{{"key -owner acme", true}, {"key -owner acme -credits 1", false}, {"key -owner acme", false}, {"key -owner other", true}} {
 		var out bytes.Buffer
-		if err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(row.args), "-db", db)); err != nil {
+		if err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, append(strings.Fields(row.args), "-db", db)); err != nil {
 			t.Fatal(err)
 		}
 		if told := strings.Contains(out.String(), "has no credits"); told != row.told {
@@ -113,8 +113,12 @@ func TestCreditsAreGivenOnce(t *testing.T) {
 	for _, command := range []string{"credits", "key"} {
 		t.Run(command, func(t *testing.T) {
 			var out bytes.Buffer
-			c := adminConfig{command: command, owner: command, name: "laptop", scope: "write", credits: 5}
-			err := carryOut(t.Context(), c, keys, unsure{store.Ports().Ledger, false}, &out)
+			a := admin{keys: keys, ledger: unsure{store.Ports().Ledger, false}, out: &out}
+			if command == "key" {
+				err = a.issue(t.Context(), apikey.IssueRequest{Owner: command, Name: "laptop"}, 5)
+			} else {
+				err = a.give(t.Context(), command, "", 5, false)
+			}
 			if err == nil {
 				t.Fatal("no error, and the ledger did not answer")
 			}
@@ -125,9 +129,9 @@ func TestCreditsAreGivenOnce(t *testing.T) {
 			if again == nil || again[1] != command {
 				t.Fatalf("error %q: want the command that makes it again", err)
 			}
-			c = adminConfig{command: "credits", owner: again[1], id: again[2], credits: 5}
+			a.ledger = unsure{store.Ports().Ledger, true}
 			out.Reset()
-			if err := carryOut(t.Context(), c, keys, unsure{store.Ports().Ledger, true}, &out); err != nil || !strings.Contains(out.String(), again[2]) || !strings.Contains(out.String(), "the server is gone") {
+			if err := a.give(t.Context(), again[1], again[2], 5, false); err != nil || !strings.Contains(out.String(), again[2]) || !strings.Contains(out.String(), "the server is gone") {
 				t.Errorf("again: %q, %v; want the id, and that the balance is not known", &out, err)
 			}
 			if b, err := store.Ports().Ledger.Balance(t.Context(), command); err != nil || b.Available != 5*billing.Credit {
@@ -137,19 +141,19 @@ func TestCreditsAreGivenOnce(t *testing.T) {
 	}
 }
 
-func TestParseAdmin(t *testing.T) {
+func TestAdminRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"key":              "-owner is missing",
 		"credits -owner a": "-credits 0 is not allowed: want 1 to 1000000000000000, or below 0 to take as many",
 		"credits -owner a -credits -1000000000000001": "-credits -1000000000000001 is not allowed",
-		"credits -owner a -credits -5":                "",
 		"key -owner a -credits -5":                    "-credits -5 is not allowed: want 1 to 1000000000000000",
 		"revoke -owner a":                             "-id is missing",
-		"key -owner a -name b -credits 5 -rate 60":    "",
+		"key -owner a -rate many":                     `-rate "many" is not allowed: want a whole number`,
+		"key -owner a -scope root":                    `-scope "root" is not allowed: want read, write or admin`,
+		"keys -owner a":                               "want a database that is there",
 	} {
-		f := strings.Fields(args)
-		_, err := parseAdmin(process{env: noEnv, out: io.Discard}, f[0], f[1:])
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, append(strings.Fields(args), "-db", filepath.Join(t.TempDir(), "none.db")))
+		if status(err) != 78 || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", args, err, want)
 		}
 	}

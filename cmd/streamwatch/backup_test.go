@@ -23,7 +23,7 @@ func TestBackup(t *testing.T) {
 	db, to := filepath.Join(dir, "a.db"), filepath.Join(dir, "the copy.db")
 	do := func(args ...string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, args)
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, args)
 		return out.String(), err
 	}
 	if _, err := do("key", "-owner", "acme", "-name", "laptop", "-db", db); err != nil {
@@ -98,16 +98,16 @@ func TestBackupIsRefused(t *testing.T) {
 		if name, value, ok := strings.Cut(words[0], "="); ok {
 			env, words = func(n string) (string, bool) { return value, n == name }, words[1:]
 		}
-		err := run(t.Context(), process{env, io.Discard, io.Discard}, words)
+		err := run(t.Context(), process{Env: env, Out: io.Discard, Logs: io.Discard}, words)
 		if err == nil || !strings.Contains(err.Error(), want) || fmt.Sprint(status(err)) != wantStatus {
 			t.Errorf("%s: status %d, error %v, want %q", args, status(err), err, want)
 		}
 	}
 	db := filepath.Join(dir, "a.db")
-	if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"key", "-owner", "a", "-db", db}); err != nil {
+	if err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"key", "-owner", "a", "-db", db}); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"backup", "-db", db, "-to", filepath.Join(dir, "none", "b.db")}); status(err) != 1 || !strings.Contains(err.Error(), "-to ") {
+	if err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"backup", "-db", db, "-to", filepath.Join(dir, "none", "b.db")}); status(err) != 1 || !strings.Contains(err.Error(), "-to ") {
 		t.Errorf("into no directory: %v", err)
 	}
 	// What is there and cannot be opened, by root neither.
@@ -116,7 +116,7 @@ func TestBackupIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
-	if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"backup", "-db", "s.db", "-to", "b.db"}); status(err) != 1 || !strings.Contains(err.Error(), `-db "s.db"`) {
+	if err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"backup", "-db", "s.db", "-to", "b.db"}); status(err) != 1 || !strings.Contains(err.Error(), `-db "s.db"`) {
 		t.Errorf("of what cannot be read: status %d, %v", status(err), err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "b.db*")); err != nil || len(left) > 0 {

@@ -19,7 +19,7 @@ func TestBenchCommands(t *testing.T) {
 		"bench detector stray":     {78, "", `argument "stray"`},
 	} {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, strings.Fields(args))
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, strings.Fields(args))
 		if got := status(err); got != want.status || !strings.Contains(out.String(), want.out) || !strings.Contains(fmt.Sprint(err), want.err) {
 			t.Errorf("%q: status %d, error %v, output %q; want %+v", args, got, err, &out, want)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,17 +12,19 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
+	"github.com/streamwatch/streamwatch/engineotel/otelenv"
+	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-const checkAbout = `Check tells what serve would do with the same flags, environment and configuration file, where
-each value is from, and what is missing. It opens neither store nor network. What is not
-allowed is an error, with the exit status 78; so are variables that are not set.
+const checkAbout = `Check prints what serve would do with the same flags, environment and configuration file, which values are in
+force and where each is from, and what is missing. It opens neither store nor network. What is not allowed
+is an error, with the exit status 78; so are variables that are not set. serve -h lists the keys of the file.
 
-The file is YAML. deploy/streamwatch.yaml has all keys. ${NAME} in a value is replaced by the
-environment variable of that name, which is how a secret gets in; ${NAME:-text} by the text
-where it is not set:
+The file is YAML. deploy/streamwatch.yaml has all keys. ${NAME} in a value is replaced by the environment
+variable of that name, which is how a secret gets in; ${NAME:-text} by the text where it is not set:
 
     addr: 0.0.0.0:8080
     db: ${DATABASE_URL}
@@ -33,12 +36,21 @@ where it is not set:
         url: https://mastodon.social
         token: ${MASTODON_TOKEN}`
 
-// runCheck is the command check.
-func runCheck(_ context.Context, p process, args []string) error {
-	c, err := readServe(p, args, newFlags("check", checkAbout))
-	if err != nil {
-		return err
+// defineCheck is the command check.
+func defineCheck(f *command.Flags) command.Run {
+	serveFlags(f)
+	asJSON := f.JSON()
+	return func(_ context.Context, p process) error {
+		c, err := readServe(p, f)
+		if err != nil {
+			return err
+		}
+		return printForced(c, *asJSON, p.Out)
 	}
+}
+
+// printForced prints what is in force, and returns an error if serve would.
+func printForced(c config, asJSON bool, out io.Writer) error {
 	if len(c.unset) == 0 {
 		tried := c
 		tried.Sources = slices.Clone(c.Sources)
@@ -49,57 +61,89 @@ func runCheck(_ context.Context, p process, args []string) error {
 			return err
 		}
 	}
-	if err := report(p.out, c); err != nil {
-		return err
+	r := forced{Runs: c.runs(), Values: c.values(reflect.ValueOf(c), ""), Missing: c.missing()}
+	print := r.print
+	if asJSON {
+		print = func(w io.Writer) error { return command.PrintJSON(w, r) }
 	}
-	if err := c.unsetError(); err != nil {
-		return usageError{err}
-	}
-	return nil
+	return errors.Join(print(out), command.Usage(c.unsetError()))
 }
 
-// report writes what serve would do, as a table.
-func report(w io.Writer, c config) error {
+// forced is what check prints.
+type forced struct {
+	Runs    []entry  `json:"runs"`
+	Values  []entry  `json:"values"`
+	Missing []string `json:"missing"`
+}
+
+// entry is a line of it.
+type entry struct {
+	Name string `json:"name"`
+	Text string `json:"value"`
+	From string `json:"from,omitempty"`
+}
+
+func (r *forced) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "What runs\n\n")
-	fmt.Fprintf(t, "  service\t%s://%s/v1/%s/\n", c.scheme(), c.Addr, c.Segment)
-	fmt.Fprintf(t, "  console\t%s://%s/console/, where each key shows its owner's%s\n", c.scheme(), c.Addr, c.operatorText())
-	fmt.Fprintf(t, "  operators\t%s\n", c.opsText())
-	fmt.Fprintf(t, "  store\t%s%s\n", c.storeText(), map[bool]string{true: ", whose servers share the work"}[c.shared()])
-	fmt.Fprintf(t, "  stop\t%s while /readyz says no, then up to %s for requests and %[2]s for deliveries\n", c.Drain, c.StopTime)
-	for _, s := range c.Sources {
-		fmt.Fprintf(t, "  accounts %s:\t%s, %s\n", s.Name, strings.TrimSpace(s.Kind+" "+s.URL), c.paceText(s))
+	for _, part := range []struct {
+		title string
+		all   []entry
+	}{{"What runs", r.Runs}, {"\nValues in force", r.Values}} {
+		fmt.Fprintf(t, "%s\n\n", part.title)
+		for _, e := range part.all {
+			fmt.Fprintf(t, "  %s\n", strings.TrimRight(e.Name+"\t"+e.Text+"\t"+e.From, "\t"))
+		}
 	}
-	fmt.Fprintf(t, "\nValues\n\n")
-	c.values(t, reflect.ValueOf(c), "")
 	fmt.Fprintf(t, "\nMissing\n\n")
-	missing := c.missing()
-	for _, m := range missing {
+	for _, m := range r.Missing {
 		fmt.Fprintf(t, "  %s\n", m)
 	}
-	if len(missing) == 0 {
+	if len(r.Missing) == 0 {
 		fmt.Fprintf(t, "  nothing\n")
 	}
 	return t.Flush()
 }
 
-// values writes the values of a struct and where each comes from. For a source it writes only the
-// values that are set.
-func (c *config) values(w io.Writer, of reflect.Value, prefix string) {
+// runs says what serve would do.
+func (c *config) runs() []entry {
+	all := []entry{
+		{Name: "service", Text: fmt.Sprintf("%s://%s/v1/%s/", c.scheme(), c.Addr, c.Segment)},
+		{Name: "console", Text: fmt.Sprintf("%s://%s/console/, where each key shows its owner's%s", c.scheme(), c.Addr, c.operatorText())},
+		{Name: "operators", Text: c.opsText()},
+		{Name: "store", Text: c.storeText() + map[bool]string{true: ", whose servers share the work"}[c.DB.Shared()]},
+		{Name: "telemetry", Text: "sends " + cmp.Or(strings.Join(otelenv.Signals(), " and "), "nothing") + ", as the variables OTEL_… say"},
+		{Name: "stop", Text: fmt.Sprintf("%s while /readyz says no, then up to %s for requests and %[2]s for deliveries", c.Drain, c.StopTime)},
+	}
+	for _, s := range c.Sources {
+		all = append(all, entry{Name: "accounts " + s.Name + ":", Text: strings.TrimSpace(s.Kind+" "+s.URL) + ", " + c.paceText(s)})
+	}
+	return all
+}
+
+// values returns the values of a struct and where each comes from; of a source only those that are
+// set.
+func (c *config) values(of reflect.Value, prefix string) (all []entry) {
 	for i := range of.NumField() {
 		key := prefix + of.Type().Field(i).Tag.Get("yaml")
 		switch value := of.Field(i); {
 		case key == prefix:
 		case value.Kind() == reflect.Struct:
-			c.values(w, value, key+".")
+			all = append(all, c.values(value, key+".")...)
 		case value.Type() == reflect.TypeFor[[]source]():
 			for n := range value.Len() {
-				c.values(w, value.Index(n), fmt.Sprintf("%s[%d].", key, n))
+				all = append(all, c.values(value.Index(n), fmt.Sprintf("%s[%d].", key, n))...)
 			}
 		case c.from[key] != "" || !strings.Contains(prefix, "["):
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", key, c.shown(key, value), cmp.Or(c.from[key], "default"))
+			all = append(all, entry{key, c.shown(key, value), cmp.Or(c.from[key], "default")})
 		}
 	}
+	return all
+}
+
+// zeros say what the value 0 of a key comes to.
+var zeros = map[string]string{
+	"interval": defaultInterval.String(), "min-interval": time.Second.String(), "connections": "no bound", "limits.monitors": "no bound", "limits.rules": "no bound",
+	"limits.webhooks": "no bound", "limits.accounts": "no bound", "limits.websockets": "no bound", "passive": "false", "demo": "false", "allow-private": "false",
 }
 
 // shown is a value as it may be printed.
@@ -107,10 +151,10 @@ func (c *config) shown(key string, value reflect.Value) string {
 	switch {
 	case c.isUnset(key):
 		return "not set"
-	case value.IsZero():
-		return "–"
+	case value.IsZero() && value.Type() != reflect.TypeFor[slog.Level]():
+		return cmp.Or(zeros[key], "none")
 	case key == "db":
-		return c.where()
+		return c.DB.String()
 	case key == "seal-key" && len(strings.Fields(string(c.SealKey))) > 1:
 		return fmt.Sprintf("%s, and %d more that only open", secret.Redacted, len(strings.Fields(string(c.SealKey)))-1)
 	}
@@ -150,7 +194,7 @@ func (c *config) storeText() string {
 	case c.Demo:
 		return "SQLite, a file that is removed at the end"
 	}
-	return string(c.kind()) + ", " + c.where()
+	return string(c.DB.Kind()) + ", " + c.DB.String()
 }
 
 // paceText says how the accounts of a source are polled.

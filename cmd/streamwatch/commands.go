@@ -2,101 +2,55 @@ package main
 
 import (
 	"context"
-	"flag"
-	"fmt"
-	"io"
-	"strings"
-	"text/tabwriter"
+
+	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench"
+	"github.com/streamwatch/streamwatch/internal/command"
 )
 
-// process is the environment and the outputs that a command uses.
-type process struct {
-	env  func(string) (string, bool)
-	out  io.Writer // stdout: the result of the command
-	logs io.Writer // stderr: the rest
-}
-
-// command is something that the program can do.
-type command struct {
-	name    string // its words, with a space between them
-	summary string
-	run     func(ctx context.Context, p process, args []string) error
-}
-
-// commands are all commands of the program, in the order of the command help.
-var commands = []command{
-	{"serve", "run the service until it is told to stop", runServe},
-	{"check", "explain what a configuration has serve do, and what is wrong or missing", runCheck},
-	{"key", "issue a key, also while the service runs", runAdmin("key")},
-	{"keys", "list an owner's keys", runAdmin("keys")},
-	{"revoke", "revoke a key", runAdmin("revoke")},
-	{"credits", "give an owner credits", runAdmin("credits")},
-	{"backup", "copy the SQLite file, also while the service runs", runBackup},
-	{"copy", "copy a store to a new one of any kind, while the service is stopped", runCopy},
-	{"reseal", "encrypt the secrets of webhooks with another key", runReseal},
-	{"erase", "forget an owner, while the service is stopped", runErase},
-	{"watch", "print the posts of accounts as they are found", runWatch},
-	{"bench latency", "measure how late posts arrive from any detector", runBenchLatency},
-	{"bench detector", "serve until the standard input ends, as bench latency has it do", runBenchDetector},
-	{"version", "say which version this is", runVersion},
-}
-
-// usageError is a mistake on the command line or in a file that it names: see exitConfig.
-type usageError struct{ error }
-
-// Unwrap returns the error without the mark of a mistake.
-func (e usageError) Unwrap() error { return e.error }
+// process is what a command uses of the system.
+type process = command.Process
 
 // run runs the command that args begin with.
-func run(ctx context.Context, p process, args []string) error {
-	if len(args) == 0 {
-		help(p.logs)
-		return usageError{fmt.Errorf("command is missing: want one of %s", names())}
-	}
-	if args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
-		help(p.out)
-		return flag.ErrHelp
-	}
-	if args[0] == "help" {
-		if len(args) == 1 {
-			help(p.out)
-			return flag.ErrHelp
-		}
-		args = append(args[1:len(args):len(args)], "-h")
-	}
-	c, rest, ok := find(args)
-	if !ok {
-		return usageError{fmt.Errorf("command %.40q is not allowed: want one of %s", args[0], names())}
-	}
-	return c.run(ctx, p, rest)
-}
+func run(ctx context.Context, p process, args []string) error { return program.Run(ctx, p, args) }
 
-// find returns the command whose name args begin with. rest has the other arguments.
-func find(args []string) (c command, rest []string, ok bool) {
-	for _, c := range commands {
-		words := strings.Fields(c.name)
-		if len(args) >= len(words) && strings.Join(args[:len(words)], " ") == c.name {
-			return c, args[len(words):], true
-		}
-	}
-	return command{}, nil, false
-}
-
-func names() string {
-	all := make([]string, 0, len(commands)+1)
-	for _, c := range commands {
-		all = append(all, c.name)
-	}
-	return strings.Join(append(all, "help"), ", ")
-}
-
-// help lists the commands.
-func help(w io.Writer) {
-	fmt.Fprint(w, "Streamwatch watches social accounts and delivers what they post.\n\nUsage:\n\n    streamwatch command [flags]\n\nCommands:\n\n")
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	for _, c := range commands {
-		fmt.Fprintf(t, "    %s\t%s\n", c.name, c.summary)
-	}
-	t.Flush()
-	fmt.Fprint(w, "\nstreamwatch command -h lists the flags of a command.\n")
+// program has all commands, in the order of the help.
+var program = command.Program{
+	Name:    "streamwatch",
+	Summary: "Streamwatch watches social accounts and delivers what they post.",
+	Prefix:  "STREAMWATCH_",
+	Groups: []command.Group{
+		{Title: "Watch", Commands: []command.Command{
+			{Name: "serve", Summary: "run the service until it is told to stop", About: serveAbout, Define: defineServe},
+			{Name: "status", Summary: "print what runs, fails and is owned, also while the service runs", About: statusAbout, Define: defineStatus},
+			{Name: "check", Summary: "print what serve would do, and what is wrong or missing", About: checkAbout, Define: defineCheck},
+			{Name: "watch", Takes: "ACCOUNT...", Summary: "print the posts of accounts as they are found; needs no setup", About: watchAbout, Define: defineWatch},
+		}},
+		{Title: "Keys and credits, also while the service runs", Commands: []command.Command{
+			{Name: "key", Summary: "issue a key", About: keyAbout, Define: defineKey},
+			{Name: "keys", Summary: "list an owner's keys", About: "Keys lists the keys of an owner. None is shown in full.", Define: defineKeys},
+			{Name: "revoke", Summary: "revoke a key", About: "Revoke revokes a key: a service on the same store refuses it within a second.", Define: defineRevoke},
+			{Name: "credits", Summary: "give an owner credits", About: "Credits gives credits to an owner, or takes some that were given by mistake.", Define: defineCredits},
+		}},
+		{Title: "Store", Commands: []command.Command{
+			{Name: "backup", Summary: "copy the SQLite file, also while the service runs", About: backupAbout, Define: defineBackup},
+			{Name: "copy", Summary: "copy a store to a new one of any kind, the service being stopped", About: copyAbout, Define: defineCopy},
+			{Name: "reseal", Summary: "encrypt the secrets of webhooks with another key", About: resealAbout, Define: defineReseal},
+			{Name: "erase", Summary: "forget an owner, the service being stopped", About: eraseAbout, Define: defineErase},
+		}},
+		{Title: "More", Commands: []command.Command{
+			{Name: "bench latency", Summary: "measure how late posts arrive from any detector", About: latencybench.About, Define: defineBench},
+			{Name: "version", Summary: "say which version this is", About: "Version prints the module's version, the commit it was built from, and the version of Go.", Define: defineVersion},
+			command.Completion,
+			command.Manual,
+		}},
+		{Commands: []command.Command{{Name: "bench detector", About: "Bench detector is serve until the standard input ends, as bench latency has it do.", Define: defineDetector}}},
+	},
+	Notes: []command.Section{
+		{Title: "Settings", Text: `Flags with a name such as $STREAMWATCH_ADDR may also be environment variables. The command line has
+precedence over the environment, and the environment over the configuration file.`},
+		{Title: "Signals", Text: `An interrupt or SIGTERM stops a command, a second one ends it at once. SIGHUP has serve read its
+certificate and its limits again.`},
+		{Title: "Exit status", Text: `0 for success, 78 (EX_CONFIG of sysexits.h) if the command line or the configuration is not allowed, and
+1 for every other failure. After a panic it is 2, as for every Go program.`},
+	},
 }

@@ -16,39 +16,42 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/internal/stores"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// config is the configuration of serve. The tags are the keys of the configuration file.
+// config is the configuration of serve. The tags are the keys of the configuration file, and for those
+// that are no flags their group and text in the help of serve.
 type config struct {
-	Addr          string        `yaml:"addr"`
-	DB            string        `yaml:"db"`
-	Passive       bool          `yaml:"passive"`
-	Demo          bool          `yaml:"demo"`
-	Platform      string        `yaml:"platform"`
-	Log           string        `yaml:"log"`
-	LogLevel      slog.Level    `yaml:"log-level"`
-	TLSCert       string        `yaml:"tls-cert"`
-	TLSKey        string        `yaml:"tls-key"`
-	OpsAddr       string        `yaml:"ops-addr"`
-	Origins       []string      `yaml:"origins"`
-	Operator      string        `yaml:"operator"`
-	ClientAddress string        `yaml:"client-address"`
-	Keyless       int           `yaml:"keyless"`
-	Connections   int           `yaml:"connections"`
-	Segment       string        `yaml:"segment"`
-	AllowPrivate  bool          `yaml:"allow-private"`
-	Interval      time.Duration `yaml:"interval"`
-	MinInterval   time.Duration `yaml:"min-interval"`
-	Drain         time.Duration `yaml:"drain"`
-	StopTime      time.Duration `yaml:"stop-time"`
-	SealKey       secret.Value  `yaml:"seal-key"`
-	CursorKey     secret.Value  `yaml:"cursor-key"`
-	Limits        limits        `yaml:"limits"`
-	Sources       []source      `yaml:"sources"`
+	Addr          string         `yaml:"addr"`
+	DB            stores.Address `yaml:"db"`
+	Passive       bool           `yaml:"passive"`
+	Demo          bool           `yaml:"demo"`
+	Platform      string         `yaml:"platform"`
+	Log           string         `yaml:"log"`
+	TLSCert       string         `yaml:"tls-cert" doc:"Service: file of the certificate; without it no TLS"`
+	TLSKey        string         `yaml:"tls-key" doc:"Service: file of its key"`
+	OpsAddr       string         `yaml:"ops-addr" doc:"Service: host:port of /metrics, and of /livez and /readyz, too"`
+	Origins       []string       `yaml:"origins" doc:"Service: whose pages may use the service from browsers"`
+	Operator      string         `yaml:"operator" doc:"Service: owner whose admin keys see all owners in the console"`
+	ClientAddress string         `yaml:"client-address" doc:"Service: header with the client's address, of a proxy"`
+	Segment       string         `yaml:"segment" doc:"Service: word behind /v1 in the paths"`
+	SealKey       secret.Value   `yaml:"seal-key" doc:"Store: encrypts the secrets of webhooks"`
+	CursorKey     secret.Value   `yaml:"cursor-key" doc:"Store: keeps next_cursor good after a restart"`
+	Sources       []source       `yaml:"sources" doc:"Platforms: several, by name: see docs/operate.md"`
+	Interval      time.Duration  `yaml:"interval" doc:"Platforms: between two polls of an account"`
+	MinInterval   time.Duration  `yaml:"min-interval" doc:"Platforms: shortest one that a monitor may ask for"`
+	AllowPrivate  bool           `yaml:"allow-private" doc:"Platforms: let webhooks and pages be in private networks"`
+	Limits        limits         `yaml:"limits" doc:"Limits: what an owner may have, such as monitors: 100"`
+	Connections   int            `yaml:"connections" doc:"Limits: connections from one address"`
+	Keyless       int            `yaml:"keyless" doc:"Limits: WebSockets from one address that have not shown a key"`
+	LogLevel      slog.Level     `yaml:"log-level" doc:"More: debug, info, warn or error"`
+	Drain         time.Duration  `yaml:"drain" doc:"More: how long to go on while /readyz says no, when told to stop"`
+	StopTime      time.Duration  `yaml:"stop-time" doc:"More: how long requests, and deliveries, may take after that"`
 
 	from  origins
 	admin bool // for a command, while the service may run
@@ -102,38 +105,53 @@ func (c *config) unsetError(keys ...string) error {
 }
 
 // serveFlags adds the flags for values that may also be flags or environment variables.
-func (f flags) serveFlags() {
-	f.storeFlags()
-	f.setting("addr", "127.0.0.1:8080", "listen on this `host:port`")
-	f.setting("platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; more of them are sources of the configuration")
-	f.setting("demo", "false", "a fake platform, a key with credits, a database that is removed at the end")
-	f.setting("passive", "false", "poll and send only while no server on the same store lives that is not passive")
-	f.setting("log", "text", "write the log as `text` or json")
+func serveFlags(f *command.Flags) {
+	storeFlags(f)
+	f.Setting("addr", "127.0.0.1:8080", "where to listen: `HOST:PORT`")
+	f.Setting("platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; more of them are sources of the configuration file", "bluesky")
+	f.Setting("demo", "false", "a fake platform, a key with credits, a database that is removed at the end")
+	f.Setting("passive", "false", "poll and send only while no server on the same store lives that is not passive")
+	f.Setting("log", "text", "how to write the log", "text", "json")
+}
+
+// noteKeys adds the keys of the configuration file to the help, by group.
+func noteKeys(f *command.Flags) {
+	var b strings.Builder
+	for _, group := range []string{"Service", "Store", "Platforms", "Limits", "More"} {
+		fmt.Fprintf(&b, "  %s\n", group)
+		for i := range reflect.TypeFor[config]().NumField() {
+			field := reflect.TypeFor[config]().Field(i)
+			if of, text, _ := strings.Cut(field.Tag.Get("doc"), ": "); of == group {
+				fmt.Fprintf(&b, "    %-15s %s\n", field.Tag.Get("yaml"), text)
+			}
+		}
+	}
+	f.Note("Keys of the configuration file beside these", strings.TrimRight(b.String(), "\n"))
 }
 
 // storeFlags are those of all commands that use the store.
-func (f flags) storeFlags() {
-	f.setting("config", "", "configuration `file`, in YAML: see streamwatch check -h")
-	f.setting("db", "streamwatch.db", "SQLite `file`; or of the PostgreSQL that servers share postgres://[user:password@]host:port/database, with ?schema=NAME if it is not streamwatch; or of the Redis that they share redis://[user:password@]host:port, with ?addr=host:port&addr=… of a cluster, with ?master_name=NAME of Sentinels")
+func storeFlags(f *command.Flags) {
+	f.Setting("config", "", "the configuration, a YAML `FILE`: see streamwatch check -h")
+	f.Setting("db", "streamwatch.db", "the `STORE`: a SQLite file, or what servers share, postgres://USER@HOST/DATABASE or redis://HOST:PORT; see docs/operate.md")
 }
 
 // readConfig reads the flags, the environment and the configuration file. Each has precedence over the
 // next. The error names all values that cannot be read. Variables that are not set are no error; they
 // are in config.unset.
-func readConfig(p process, fs flags) (config, error) {
+func readConfig(p process, f *command.Flags) (config, error) {
 	c := config{
 		Addr: "127.0.0.1:8080", DB: "streamwatch.db", Log: "text", Keyless: 10, Connections: 1000, Segment: "social",
 		Drain: 2 * time.Second, StopTime: 15 * time.Second, from: origins{},
 	}
-	r := reader{env: p.env, from: c.from}
-	path, from := fs.given("config", p.env)
+	r := reader{env: p.Env, from: c.from}
+	path, from := f.Given("config", p.Env)
 	if path != "" {
 		if err := r.file(path, &c); err != nil {
-			return c, usageError{fmt.Errorf("%s: %w", from, err)}
+			return c, command.Usagef("%s: %w", from, err)
 		}
 	}
-	for _, name := range fs.settings() {
-		text, from := fs.given(name, p.env)
+	for _, name := range f.Settings() {
+		text, from := f.Given(name, p.Env)
 		if name == "config" || from == "" {
 			continue
 		}
@@ -146,23 +164,19 @@ func readConfig(p process, fs flags) (config, error) {
 	}
 	c.unset = r.unset
 	if err := errors.Join(r.errs...); err != nil {
-		return c, usageError{errors.Join(err, c.unsetError())}
+		return c, command.Usage(errors.Join(err, c.unsetError()))
 	}
 	return c, nil
 }
 
 // readServe reads what serve is asked for, and checks it.
-func readServe(p process, args []string, fs flags) (config, error) {
-	fs.serveFlags()
-	if err := fs.parse(p, args); err != nil {
-		return config{}, err
-	}
-	c, err := readConfig(p, fs)
+func readServe(p process, f *command.Flags) (config, error) {
+	c, err := readConfig(p, f)
 	if err != nil {
 		return c, err
 	}
 	if err := c.check(); err != nil {
-		return c, usageError{errors.Join(err, c.unsetError())}
+		return c, command.Usage(errors.Join(err, c.unsetError()))
 	}
 	if c.Demo {
 		c.AllowPrivate = c.AllowPrivate || c.from["allow-private"] == ""
@@ -198,7 +212,7 @@ func (c *config) check() error {
 	refuse(!isAddress(c.Addr), "addr", wantAddress, c.Addr)
 	refuse(c.OpsAddr != "" && !isAddress(c.OpsAddr), "ops-addr", wantAddress, c.OpsAddr)
 	refuse(c.Demo && c.from["db"] != "", "db", "is not allowed with demo: its file is removed at the end")
-	refuse(c.Passive && !c.shared() && !c.isUnset("db"), "passive", "is not allowed: want it with a db that servers share, postgres://… or redis://…")
+	refuse(c.Passive && !c.DB.Shared() && !c.isUnset("db"), "passive", "is not allowed: want it with a db that servers share, postgres://… or redis://…")
 	refuse(c.Demo && c.SealKey != "", "seal-key", "is not allowed with demo: its receiver reads the secrets from the store")
 	refuse(c.Platform != "" && c.Platform != "bluesky" && !isPlainURL(c.Platform, "http", "https"), "platform",
 		"%q is not allowed: want bluesky, or http:// or https:// and the host of a Mastodon server", netguard.RedactURL(c.Platform))
@@ -224,7 +238,7 @@ func (c *config) check() error {
 		c.checkSource(i, refuse)
 	}
 	refuse(c.from["sources"] != "" && len(c.Sources) == 0, "sources", "is empty: want a source, or no such line")
-	if err := c.checkDB(); err != nil {
+	if err := c.DB.Check(); err != nil {
 		refuse(true, "db", "%w", err)
 	}
 	slices.SortStableFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
@@ -241,21 +255,45 @@ func isAddress(addr string) bool {
 	return err == nil && n <= math.MaxUint16
 }
 
-const serveAbout = `Serve runs the service until it is told to stop, by an interrupt or SIGTERM; a second one ends
-it at once. SIGHUP has it read tls-cert, tls-key, limits and connections again.`
+const serveAbout = `Serve runs the service until it is told to stop, by an interrupt or SIGTERM; a second one ends it at once. SIGHUP
+has it read tls-cert, tls-key, limits and connections again. To try it:
 
-// runServe is the command serve.
-func runServe(ctx context.Context, p process, args []string) error {
-	read := func() (config, error) {
-		c, err := readServe(p, args, newFlags("serve", serveAbout))
-		if err == nil && len(c.unset) > 0 {
-			err = usageError{c.unsetError()}
+    streamwatch serve -demo
+
+To watch real accounts:
+
+    streamwatch serve -platform https://mastodon.social
+    streamwatch key -owner me -credits 100000
+
+Traces and metrics go where the standard variables of OpenTelemetry say: OTEL_EXPORTER_OTLP_ENDPOINT and
+its like. Without them nothing is sent.`
+
+// defineServe is the command serve.
+func defineServe(f *command.Flags) command.Run {
+	serveFlags(f)
+	noteKeys(f)
+	return func(ctx context.Context, p process) error {
+		read := func() (config, error) {
+			c, err := readServe(p, f)
+			if err == nil && len(c.unset) > 0 {
+				err = command.Usage(c.unsetError())
+			}
+			return c, err
 		}
-		return c, err
-	}
-	c, err := read()
-	if err != nil {
+		c, err := read()
+		if err == nil {
+			err = serve(ctx, c, read, p.Out, p.Logs)
+		}
+		if err != nil && c.Log == "json" {
+			logger(c, p.Logs).Error("streamwatch ends", "error", err)
+			return logged{err}
+		}
 		return err
 	}
-	return serve(ctx, c, read, p.out, p.logs)
 }
+
+// logged is an error that is in the log.
+type logged struct{ error }
+
+// Unwrap returns the error.
+func (l logged) Unwrap() error { return l.error }

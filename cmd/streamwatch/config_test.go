@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
+	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -41,7 +43,20 @@ func written(t testing.TB, text string) string {
 
 // configured reads the configuration of serve from a file with that text, and flags.
 func configured(t testing.TB, text string, args ...string) (config, error) {
-	return readServe(process{env: fileEnv, out: io.Discard}, append(args, "-config", written(t, text)), newFlags("serve", ""))
+	return serveConfig(t, fileEnv, append(args, "-config", written(t, text))...)
+}
+
+// serveConfig reads the configuration of serve.
+func serveConfig(t testing.TB, env func(string) (string, bool), args ...string) (c config, err error) {
+	g := command.Program{Prefix: program.Prefix, Groups: []command.Group{{Commands: []command.Command{{Name: "serve", Define: func(f *command.Flags) command.Run {
+		serveFlags(f)
+		return func(_ context.Context, p process) error {
+			c, err = readServe(p, f)
+			return err
+		}
+	}}}}}}
+	err = g.Run(t.Context(), process{Env: env, Out: io.Discard}, append([]string{"serve"}, args...))
+	return c, err
 }
 
 const wholeFile = `# a comment
@@ -72,7 +87,7 @@ func TestConfig(t *testing.T) {
 		}
 		return fileEnv(name)
 	}
-	c, err := readServe(process{env: env, out: io.Discard}, []string{"-addr", "127.0.0.1:1"}, newFlags("serve", ""))
+	c, err := serveConfig(t, env, "-addr", "127.0.0.1:1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +189,7 @@ var refusals = map[string]string{
 func TestConfigIsRefused(t *testing.T) {
 	for text, want := range refusals {
 		path := written(t, text)
-		_, err := readServe(process{env: fileEnv, out: io.Discard}, []string{"-config", path}, newFlags("serve", ""))
+		_, err := serveConfig(t, fileEnv, "-config", path)
 		if err == nil || status(err) != 78 || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		} else if strings.Contains(err.Error(), "-secret") || want[0] == ':' && !strings.Contains(err.Error(), path+want) {
@@ -190,7 +205,7 @@ func TestConfigIsRefused(t *testing.T) {
 		}
 	}
 	for _, path := range []string{filepath.Join(t.TempDir(), "none"), written(t, strings.Repeat("#", maxConfigFile+1))} {
-		if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"check", "-config", path}); status(err) != 78 || !strings.HasPrefix(err.Error(), "-config: ") {
+		if err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"check", "-config", path}); status(err) != 78 || !strings.HasPrefix(err.Error(), "-config: ") {
 			t.Errorf("error %v, want one that names -config", err)
 		}
 	}
@@ -203,7 +218,7 @@ func TestConfigIsRefused(t *testing.T) {
 		"serve -demo -db a.db":                  "-db is not allowed with demo",
 		"watch bluesky:bsky.app -allow-private": "-allow-private is not allowed: it needs an account feed:…",
 	} {
-		if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, strings.Fields(args)); status(err) != 78 || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, strings.Fields(args)); status(err) != 78 || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: status %d, error %v, want %q", args, status(err), err, want)
 		}
 	}
@@ -225,7 +240,7 @@ func TestDeployedConfig(t *testing.T) {
 	const path = "../../deploy/streamwatch.yaml"
 	env := func(name string) (string, bool) { return oldSealKey, name == "STREAMWATCH_SEAL_KEY" }
 	var out bytes.Buffer
-	err := run(t.Context(), process{env, &out, io.Discard}, []string{"check", "-config", path})
+	err := run(t.Context(), process{Env: env, Out: &out, Logs: io.Discard}, []string{"check", "-config", path})
 	if err != nil || !strings.HasSuffix(out.String(), "Missing\n\n  nothing\n") {
 		t.Errorf("%v\n%s", err, &out)
 	}
@@ -242,7 +257,7 @@ func TestDeployedConfig(t *testing.T) {
 
 // isKey reports whether a word of the report is a key that belongs into a file.
 func isKey(word string) bool {
-	return !slices.Contains([]string{"service", "console", "operators", "store", "stop", "accounts", "nothing", "demo", "sources"}, word)
+	return !slices.Contains([]string{"service", "console", "operators", "store", "telemetry", "stop", "accounts", "nothing", "demo", "sources"}, word)
 }
 
 // Check tells what would run and where each value is from, shows no secret, and leaves
@@ -254,7 +269,7 @@ func TestCheck(t *testing.T) {
   - {name: x, kind: x, token: '${TOKEN}'}
 `)
 	var out bytes.Buffer
-	err := run(t.Context(), process{fileEnv, &out, io.Discard}, []string{"check", "-config", path, "-log", "json"})
+	err := run(t.Context(), process{Env: fileEnv, Out: &out, Logs: io.Discard}, []string{"check", "-config", path, "-log", "json"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +278,7 @@ func TestCheck(t *testing.T) {
 		"service http://0.0.0.0:8080/v1/social/", "store Redis, redis://***@h:1/2, whose servers share the work", "where each key shows its owner's operators", "stop 5s while",
 		"accounts bsky: bluesky, 5 calls a second", "accounts masto: mastodon https://masto.example, every 1m0s, unless a monitor says otherwise",
 		"accounts news: feed, every 5m0s, unless a monitor says otherwise",
-		" seal-key *** " + path + ":4: seal-key", " cursor-key – default", " log json -log", " drain 5s " + path + ":5: drain", " interval – default",
+		" seal-key *** " + path + ":4: seal-key", " cursor-key none default", " log json -log", " drain 5s " + path + ":5: drain", " interval 1m0s default",
 		" sources[1].token *** " + path + ":15: sources[1].token", "Missing tls-cert, tls-key: ", "ops-addr: nobody can read /metrics", "source news, contact: ", "source x, limit: ",
 	} {
 		if !strings.Contains(text, want) {
@@ -292,7 +307,7 @@ sources:
 	want := []string{path + ":2: seal-key is missing: the environment variable NOT_SET is empty or not set", path + ":4: sources[0].token is missing: the environment variable EMPTY"}
 	for command, reports := range map[string]bool{"serve": false, "check": true} {
 		var out bytes.Buffer
-		err := run(t.Context(), process{fileEnv, &out, io.Discard}, []string{command, "-config", path})
+		err := run(t.Context(), process{Env: fileEnv, Out: &out, Logs: io.Discard}, []string{command, "-config", path})
 		for _, w := range want {
 			if status(err) != 78 || !strings.Contains(err.Error(), w) || strings.Contains(out.String(), w) != reports {
 				t.Errorf("%s: status %d, error %v, want %q; output %s", command, status(err), err, w, &out)
@@ -300,11 +315,11 @@ sources:
 		}
 	}
 	for args, want := range map[string]int{"key -owner a": 0, "keys -owner a": 0, "reseal": 78} {
-		if err := run(t.Context(), process{fileEnv, io.Discard, io.Discard}, append(strings.Fields(args), "-config", path)); args != "keys -owner a" && status(err) != want {
+		if err := run(t.Context(), process{Env: fileEnv, Out: io.Discard, Logs: io.Discard}, append(strings.Fields(args), "-config", path)); args != "keys -owner a" && status(err) != want {
 			t.Errorf("%s: status %d, %v, want %d", args, status(err), err, want)
 		}
 	}
-	if err := run(t.Context(), process{fileEnv, io.Discard, io.Discard}, []string{"keys", "-owner", "a", "-config", written(t, "db: ${NOT_SET}")}); status(err) != 78 || !strings.Contains(err.Error(), ":1: db is missing") {
+	if err := run(t.Context(), process{Env: fileEnv, Out: io.Discard, Logs: io.Discard}, []string{"keys", "-owner", "a", "-config", written(t, "db: ${NOT_SET}")}); status(err) != 78 || !strings.Contains(err.Error(), ":1: db is missing") {
 		t.Errorf("a store that is not set: %v", err)
 	}
 }
@@ -360,7 +375,7 @@ func TestRefusalsOfLibraries(t *testing.T) {
 		if !slices.Contains(words, "-db") && words[0] != "watch" {
 			words = append(words, "-db", filepath.Join(dir, "new.db"))
 		}
-		err := run(t.Context(), process{fileEnv, io.Discard, io.Discard}, words)
+		err := run(t.Context(), process{Env: fileEnv, Out: io.Discard, Logs: io.Discard}, words)
 		if err == nil || !strings.Contains(err.Error(), want) || status(err) != code {
 			t.Errorf("%.100s: status %d, error %v, want %d and %q", args, status(err), err, code, want)
 		} else if text := err.Error(); goField.MatchString(text) || strings.Contains(text, "pw") {
@@ -387,7 +402,7 @@ func TestWhatMayPassIsNoMistake(t *testing.T) {
 		"addr: 192.0.2.1:0":                                                            `:1: addr "192.0.2.1:0": listen tcp`,
 		"addr: 127.0.0.1:0\nsources: [{name: f, kind: feed, memory: '" + below + "'}]": ":2: sources[0]: memory " + strconv.Quote(below) + ": feed: mkdir",
 	} {
-		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"serve", "-config", written(t, text+"\nplatform: bluesky\ndb: "+filepath.Join(t.TempDir(), "new.db"))})
+		err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"serve", "-config", written(t, text+"\nplatform: bluesky\ndb: "+filepath.Join(t.TempDir(), "new.db"))})
 		if status(err) != 1 || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: status %d, error %v, want 1 and %q", text, status(err), err, want)
 		}

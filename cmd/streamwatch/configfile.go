@@ -1,21 +1,17 @@
 package main
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/streamwatch/streamwatch/secret"
+	"github.com/streamwatch/streamwatch/internal/command"
 )
 
 // reader reads values into a config, and records where each value comes from.
@@ -87,7 +83,7 @@ func (r *reader) mapping(at, n *yaml.Node, into reflect.Value, prefix string) {
 		field, ok := fieldOf(into, key.Value)
 		switch {
 		case !ok:
-			r.refuse(key, prefix, "%.40q is not allowed: the nearest key is %q", key.Value, nearest(key.Value, into.Type()))
+			r.refuse(key, prefix, "%.40q is not allowed: the nearest key is %q", key.Value, command.Nearest(key.Value, keysOf(into.Type())))
 		case r.from[name] != "":
 			r.refuse(key, name, " is not allowed twice: see %s", r.from[name])
 		default:
@@ -139,71 +135,17 @@ func (r *reader) set(into reflect.Value, key, text string) {
 		}
 		return value
 	})
-	if want := parse(into, expanded); want != "" && len(r.unset) == missing {
+	if want := command.Parse(into, expanded); want != "" && len(r.unset) == missing {
 		r.errs = append(r.errs, fmt.Errorf("%s %.40q is not allowed: want %s", r.from[key], text, want)) // text, since expanded may contain secrets
 	}
 }
 
-// parse sets a value from a text. If the text is not allowed, it returns a description of allowed texts.
-func parse(into reflect.Value, text string) (want string) {
-	var err error
-	switch v := into.Addr().Interface().(type) {
-	case *string:
-		*v = text
-	case *secret.Value:
-		*v = secret.Value(text)
-	case *bool:
-		*v, err = strconv.ParseBool(text)
-		want = "true or false"
-	case *int:
-		*v, err = strconv.Atoi(text)
-		want = "a whole number"
-	case *float64:
-		*v, err = strconv.ParseFloat(text, 64)
-		want = "a number"
-	case *time.Duration:
-		*v, err = time.ParseDuration(text)
-		want = "a duration such as 1m30s"
-	case encoding.TextUnmarshaler:
-		err = v.UnmarshalText([]byte(text))
-		want = "debug, info, warn or error"
-	}
-	if err == nil {
-		return ""
-	}
-	return want
-}
-
-// nearest returns the key of a struct with the smallest edit distance from text.
-func nearest(text string, of reflect.Type) string {
-	text = text[:min(len(text), 40)]
-	best, fewest := "", math.MaxInt
+// keysOf returns the keys of a struct.
+func keysOf(of reflect.Type) (keys []string) {
 	for i := range of.NumField() {
-		key := of.Field(i).Tag.Get("yaml")
-		if n := distance(text, key); key != "" && n < fewest {
-			best, fewest = key, n
+		if key := of.Field(i).Tag.Get("yaml"); key != "" {
+			keys = append(keys, key)
 		}
 	}
-	return best
-}
-
-// distance is the Levenshtein distance of two texts.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0] // the distance of a[:i] and b[:j]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
+	return keys
 }

@@ -98,7 +98,7 @@ func openedConsole(t *testing.T, text string) (*engineui.Console, *apikey.Manage
 		t.Fatal(err)
 	}
 	store, log := memory.New(memory.Options{}), slog.New(slog.DiscardHandler)
-	svc, err := newService(c, store, "http://127.0.0.1:1", log)
+	svc, err := newService(c, store, "http://127.0.0.1:1", nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}

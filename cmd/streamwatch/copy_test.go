@@ -23,7 +23,7 @@ import (
 func copied(t *testing.T, from, to string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := run(t.Context(), process{noEnv, &out, io.Discard}, []string{"copy", "-from", from, "-to", to})
+	err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, []string{"copy", "-from", from, "-to", to})
 	return out.String(), err
 }
 
@@ -48,7 +48,7 @@ func TestCopyThatIsKilled(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := run(ctx, process{noEnv, io.Discard, io.Discard}, []string{"copy", "-from", from, "-to", to}); status(err) != 1 || !strings.Contains(err.Error(), "-from "+from+": sqlite: file is in use") {
+	if err := run(ctx, process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"copy", "-from", from, "-to", to}); status(err) != 1 || !strings.Contains(err.Error(), "-from "+from+": sqlite: file is in use") {
 		t.Errorf("of a file in use: %v", err)
 	}
 	if err := store.Close(context.Background()); err != nil {
@@ -69,7 +69,7 @@ func TestCopyThatIsKilled(t *testing.T) {
 		if _, err := os.Stat(to); err != nil {
 			t.Fatal(err)
 		}
-		if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"keys", "-owner", "acme", "-db", to}); status(err) != 1 || !strings.Contains(err.Error(), "an unfinished copy: run streamwatch copy again") {
+		if err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"keys", "-owner", "acme", "-db", to}); status(err) != 1 || !strings.Contains(err.Error(), "an unfinished copy: run streamwatch copy again") {
 			t.Fatalf("keys of half a copy: %v", err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestCopyThatIsKilled(t *testing.T) {
 	if err != nil || strings.Contains(out, "differs") {
 		t.Errorf("%v, %s", err, out)
 	}
-	if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"keys", "-owner", "acme", "-db", to}); err != nil {
+	if err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"keys", "-owner", "acme", "-db", to}); err != nil {
 		t.Errorf("keys of the copy: %v", err)
 	}
 	if _, err := copied(t, from, to); status(err) != 1 || !strings.Contains(err.Error(), "not empty") {
@@ -107,7 +107,7 @@ func TestCopyRefuses(t *testing.T) {
 		for i := range args { // the path may have a space
 			args[i] = strings.ReplaceAll(args[i], "DIR", dir)
 		}
-		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, args)
+		err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, args)
 		if status(err) != 78 || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "pw") {
 			t.Errorf("copy %s: status %d, error %v, want %q", row.args, status(err), err, row.want)
 		}
@@ -122,7 +122,7 @@ func TestCopyToPostgres(t *testing.T) {
 	db := pgtest.Single(t, "fsync off").NewDatabase(t) + "&schema=of%20servers"
 	dir := t.TempDir()
 	from, back := filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")
-	if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"key", "-owner", "acme", "-name", "laptop", "-credits", "10", "-db", from}); err != nil {
+	if err := run(t.Context(), process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, []string{"key", "-owner", "acme", "-name", "laptop", "-credits", "10", "-db", from}); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range [][2]string{{from, db}, {db, back}} {
@@ -130,7 +130,7 @@ func TestCopyToPostgres(t *testing.T) {
 			t.Fatalf("%v: %v, %s", step, err, out)
 		}
 		var out bytes.Buffer
-		if err := run(t.Context(), process{noEnv, &out, io.Discard}, []string{"keys", "-owner", "acme", "-db", step[1]}); err != nil || !strings.Contains(out.String(), "laptop") {
+		if err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, []string{"keys", "-owner", "acme", "-db", step[1]}); err != nil || !strings.Contains(out.String(), "laptop") {
 			t.Errorf("keys: %v, %s", err, &out)
 		}
 	}

@@ -16,31 +16,26 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/deliver/receive"
 	"github.com/streamwatch/streamwatch/enginetest"
-	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
 // demoOwner owns the demonstration's key.
 const demoOwner = "demo"
 
-// demoPlatform is a fake platform on which a few accounts post. It implements the port of
-// every pass-through endpoint.
-type demoPlatform struct {
-	*enginetest.Platform
-	accounts []string
-}
+// demoAccounts are those of the fake platform.
+var demoAccounts = []string{"nasa", "esa", "jaxa"}
 
-func newDemoPlatform() *demoPlatform {
-	d := &demoPlatform{accounts: []string{"nasa", "esa", "jaxa"}}
-	d.Platform = enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: d.accounts, Seed: uint64(time.Now().UnixNano())})
+// newDemoPlatform returns a fake platform on which a few accounts post.
+func newDemoPlatform() *enginetest.Everything {
+	d := enginetest.NewEverything(enginetest.PlatformConfig{Accounts: demoAccounts, Seed: uint64(time.Now().UnixNano())})
 	hourAgo := time.Now().Add(-time.Hour)
-	for _, name := range d.accounts {
+	for _, name := range demoAccounts {
 		d.PostAt(name, "Hello from "+name, hourAgo, hourAgo)
 	}
 	return d
 }
 
-// checkDemoAccount is the CheckAccount of a demoPlatform.
+// checkDemoAccount is the CheckAccount of a fake platform.
 func checkDemoAccount(name string) error {
 	if strings.ContainsAny(name, ":@") {
 		return errors.New("a handle of letters, digits, '_', '-' and '.', such as nasa")
@@ -48,75 +43,9 @@ func checkDemoAccount(name string) error {
 	return nil
 }
 
-// UserByUsername makes up a profile of an account.
-func (d *demoPlatform) UserByUsername(ctx context.Context, username string) (fetcher.User, error) {
-	page, err := d.Timeline(ctx, fetcher.TimelineQuery{Username: username})
-	if err != nil {
-		return fetcher.User{}, err
-	}
-	bio := "An account of the demonstration."
-	return fetcher.User{ID: page.UserID, Username: strings.ToLower(username), Name: strings.ToUpper(username), Description: &bio,
-		CreatedAt: fetcher.FormatTime(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), TweetCount: int64(len(page.Tweets))}, nil
-}
-
-// UsersByIDs searches all accounts, which are few.
-func (d *demoPlatform) UsersByIDs(ctx context.Context, ids []string) (found []fetcher.User, err error) {
-	for _, id := range ids {
-		for _, name := range d.accounts {
-			u, err := d.UserByUsername(ctx, name)
-			if err != nil {
-				return nil, err
-			}
-			if u.ID == id {
-				found = append(found, u)
-			}
-		}
-	}
-	return found, nil
-}
-
-// TweetsByIDs finds posts among the newest of each account.
-func (d *demoPlatform) TweetsByIDs(ctx context.Context, ids []string) (found []fetcher.Tweet, err error) {
-	known := map[string]fetcher.Tweet{}
-	for _, name := range d.accounts {
-		page, err := d.Timeline(ctx, fetcher.TimelineQuery{Username: name})
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range page.Tweets {
-			known[t.ID] = t
-		}
-	}
-	for _, id := range ids {
-		if t, ok := known[id]; ok {
-			found = append(found, t)
-		}
-	}
-	return found, nil
-}
-
-// demoCommunity is the only community; its posts are those of the first account.
-var demoCommunity = fetcher.Community{ID: "7", Name: "Spaceflight", Description: "Rockets and what they carry.", MemberCount: 3}
-
-// CommunityTweets reads the community's posts.
-func (d *demoPlatform) CommunityTweets(ctx context.Context, q fetcher.CommunityQuery) (fetcher.Page, error) {
-	if q.CommunityID != demoCommunity.ID {
-		return fetcher.Page{}, fetcher.ErrNotFound
-	}
-	return d.Search(ctx, fetcher.SearchQuery{Query: "from:" + d.accounts[0], Type: q.Type, Limit: q.Limit, Cursor: q.Cursor})
-}
-
-// CommunitySearch looks for the text in the community's name and description.
-func (d *demoPlatform) CommunitySearch(_ context.Context, query, _ string) ([]fetcher.Community, string, error) {
-	if strings.Contains(strings.ToLower(demoCommunity.Name+" "+demoCommunity.Description), strings.ToLower(query)) {
-		return []fetcher.Community{demoCommunity}, "", nil
-	}
-	return nil, "", nil
-}
-
 // startDemo issues a key and prints it. It adds to mux what the service otherwise calls on other
 // hosts: a webhook receiver, a page, and a marketplace with one item.
-func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store storage.Store, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) error {
+func startDemo(ctx context.Context, mux *http.ServeMux, store storage.Store, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) error {
 	key, err := keys.Issue(ctx, apikey.IssueRequest{Owner: demoOwner, Name: "demo", Tier: "demo", Scope: apikey.ScopeAdmin})
 	if err != nil {
 		return err
@@ -141,7 +70,7 @@ func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store s
 		fmt.Fprintf(w, `{"error":null,"data":{"itemid":%d,"shopid":%d,"name":"Cotton Shirt","price":1599000,"price_min":1599000,"price_max":1999000,"currency":"SGD","stock":1200,"item_status":"normal","ctime":1666316078}}`, item, shop)
 	})
 	_, err = fmt.Fprintf(out, "\nA key with 1,000,000 credits; @%s post about every two seconds:\n\n    export KEY=%s BASE=%s\n\n",
-		strings.Join(d.accounts, ", @"), string(key.Secret), base)
+		strings.Join(demoAccounts, ", @"), string(key.Secret), base)
 	return err
 }
 

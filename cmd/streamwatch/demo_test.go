@@ -41,7 +41,7 @@ func serveDemoFrom(t *testing.T, path string) *demo {
 	d := &demo{client: &http.Client{Transport: &http.Transport{}}, stop: stop, ended: make(chan error, 1)}
 	t.Cleanup(d.client.CloseIdleConnections)
 	go func() {
-		err := run(ctx, process{noEnv, &d.out, &d.log}, []string{"serve", "-demo", "-config", path})
+		err := run(ctx, process{Env: noEnv, Out: &d.out, Logs: &d.log}, []string{"serve", "-demo", "-config", path})
 		if err != nil {
 			fmt.Fprintln(&d.out, err)
 		}

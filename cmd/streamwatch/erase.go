@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,41 +14,51 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-const eraseAbout = `Erase forgets an owner. It says what there is of the owner and asks for the name once more,
-unless -yes is given. It takes the configuration of the service, for the names of its
-sources. Stop the service first: one that runs goes on watching for the owner. While the file
-is in use, or servers run on the store, nothing is removed. Bytes of what was removed can
-stay in the store's files: end with "sqlite3 streams.db VACUUM", with VACUUM FULL on
-PostgreSQL, or with BGREWRITEAOF and BGSAVE on the Redis server.`
+const eraseAbout = `Erase forgets an owner. It says what there is of the owner and asks for the name once more, unless -yes is
+given. It takes the configuration of the service, for the names of its sources. Stop the service first: one
+that runs goes on watching for the owner. While the file is in use, or servers run on the store, nothing is
+removed.
+
+Bytes of what was removed can stay in the store's files: end with "sqlite3 streams.db VACUUM", with VACUUM
+FULL on PostgreSQL, or with BGREWRITEAOF and BGSAVE on the Redis server. Backups, and the memory of feeds,
+are out of its reach.`
 
 // eraseWait is how long erase waits for the store, which a running service may have locked.
 const eraseWait = 5 * time.Second
 
-// runErase is the command erase.
-func runErase(ctx context.Context, p process, args []string) error {
+// defineErase is the command erase.
+func defineErase(f *command.Flags) command.Run {
 	var owner string
 	var yes bool
-	fs := newFlags("erase", eraseAbout)
-	fs.StringVar(&owner, "owner", "", "who is to be forgotten")
-	fs.BoolVar(&yes, "yes", false, "do not ask")
-	fs.setting("platform", "", "what the service's -platform is, if it has one")
-	c, err := storeConfig(p, args, fs)
-	if err != nil {
-		return err
+	f.Add(&owner, "owner", "who is to be forgotten")
+	f.Add(&yes, "yes", "do not ask")
+	storeFlags(f)
+	f.Setting("platform", "", "what the service's -platform is, if it has one: bluesky or a `URL`", "bluesky")
+	return func(ctx context.Context, p process) error {
+		c, err := storeConfig(p, f)
+		if err == nil {
+			err = f.Require("owner", "who is to be forgotten")
+		}
+		if err != nil {
+			return err
+		}
+		return erase(ctx, c, owner, yes, p)
 	}
-	if owner == "" {
-		return usageError{errors.New("-owner is missing: want who is to be forgotten")}
-	}
+}
+
+// erase removes what the store has of an owner, and prints how much it was.
+func erase(ctx context.Context, c config, owner string, yes bool, p process) error {
 	opening, cancel := context.WithTimeout(ctx, eraseWait)
 	defer cancel()
 	store, done, err := openExisting(opening, c)
 	if errors.Is(err, sqlite.ErrInUse) {
-		return fmt.Errorf("%s %q is in use: want the service stopped", c.from.called("db"), c.DB)
+		return fmt.Errorf("%s %q is in use: want the service stopped", c.from.called("db"), string(c.DB))
 	} else if err != nil {
 		return err
 	}
@@ -57,7 +66,7 @@ func runErase(ctx context.Context, p process, args []string) error {
 	if err := checkStopped(ctx, store); err != nil {
 		return err
 	}
-	if err := confirm(ctx, store, owner, yes, os.Stdin, p.logs); err != nil {
+	if err := confirm(ctx, store, owner, yes, os.Stdin, p.Logs); err != nil {
 		return err
 	}
 	cfg := streamwatch.Config{Store: store}
@@ -69,15 +78,15 @@ func runErase(ctx context.Context, p process, args []string) error {
 	}
 	engine, err := streamwatch.New(cfg)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
+	stop := command.Progress(p.Logs, func() string { return "removing what is of " + owner })
 	report, err := engine.Erase(ctx, owner)
+	stop()
 	if err != nil {
 		return fmt.Errorf("%w: not all is removed, make it again", err)
 	}
-	out := json.NewEncoder(p.out)
-	out.SetIndent("", "  ")
-	return out.Encode(report)
+	return command.PrintJSON(p.Out, report)
 }
 
 // confirm returns an error if the store has nothing of an owner, or if it asks and in does not begin

@@ -20,7 +20,7 @@ func TestErase(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	do := func(args string, more ...string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, slices.Concat(strings.Fields(args), []string{"-db", db}, more))
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, slices.Concat(strings.Fields(args), []string{"-db", db}, more))
 		return out.String(), err
 	}
 	if _, err := do("erase -owner acme"); err == nil || !strings.Contains(err.Error(), "want a database that is there") {

@@ -25,7 +25,7 @@ func TestStopBeforeTheStoreAnswers(t *testing.T) {
 	defer stop()
 	var logs heard.Output
 	logs.On("redis does not answer", stop)
-	err := run(ctx, process{noEnv, io.Discard, &logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -db "+awayRedis))
+	err := run(ctx, process{Env: noEnv, Out: io.Discard, Logs: &logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -db "+awayRedis))
 	if err != nil {
 		t.Errorf("error %v, want none", err)
 	}
@@ -52,7 +52,7 @@ func TestServerThatWaitsForItsStore(t *testing.T) {
 	var logs heard.Output
 	ended := make(chan error)
 	go func() {
-		ended <- run(ctx, process{noEnv, io.Discard, &logs}, strings.Fields("serve -platform https://mastodon.example -addr "+addr+" -db "+path+" -config "+written(t, "drain: 0s\nops-addr: 127.0.0.1:0")))
+		ended <- run(ctx, process{Env: noEnv, Out: io.Discard, Logs: &logs}, strings.Fields("serve -platform https://mastodon.example -addr "+addr+" -db "+path+" -config "+written(t, "drain: 0s\nops-addr: 127.0.0.1:0")))
 	}()
 	logs.Wait(t, "waiting until the process that has the file open ends")
 	ops := logs.Wait(t, `msg="serving operators" address=(\S+)`)[1]
@@ -96,7 +96,7 @@ func TestCommandStoppedBeforeTheStoreAnswers(t *testing.T) {
 	stop()
 	for _, args := range []string{"keys -owner a", "revoke -owner a -id k", "credits -owner a -credits 5", "erase -owner a"} {
 		var out bytes.Buffer
-		err := run(ctx, process{noEnv, &out, io.Discard}, strings.Fields(args+" -db "+awayRedis))
+		err := run(ctx, process{Env: noEnv, Out: &out, Logs: io.Discard}, strings.Fields(args+" -db "+awayRedis))
 		if status(err) != 1 || err.Error() != "the store was never reached: redis://***@127.0.0.1:1/2: context canceled" || out.Len() > 0 {
 			t.Errorf("%s: status %d, error %v, output %q", args, status(err), err, &out)
 		}

@@ -100,7 +100,7 @@ func TestPagesNameFlags(t *testing.T) {
 				name = args[:2]
 			}
 			var help heard.Output
-			run(t.Context(), process{noEnv, &help, &help}, append(slices.Clone(name), "-h"))
+			run(t.Context(), process{Env: noEnv, Out: &help, Logs: &help}, append(slices.Clone(name), "-h"))
 			for _, arg := range args {
 				if flag := regexp.MustCompile(`^--?([a-z-]+)`).FindString(arg); flag != "" && !regexp.MustCompile(`(?m)^ +`+flag+`\b`).MatchString(help.String()) {
 					t.Errorf("%s: %v has no flag %s:\n%s", page, name, flag, &help)
@@ -121,7 +121,7 @@ func TestPageOfKeys(t *testing.T) {
 			args[i] = strings.NewReplacer("streams.db", db, "key_…", id).Replace(args[i])
 		}
 		var out heard.Output
-		if err := run(t.Context(), process{noEnv, &out, &out}, args); err != nil {
+		if err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: &out}, args); err != nil {
 			t.Errorf("%v: %v\n%s", args, err, &out)
 		}
 		if found := regexp.MustCompile(`\bkey_\w+`).FindString(out.String()); found != "" {

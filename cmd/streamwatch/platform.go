@@ -17,9 +17,6 @@ import (
 // defaultInterval is that of streamwatch.Config.
 const defaultInterval = time.Minute
 
-// wantHost is what the address of a platform may be.
-const wantHost = "want http:// or https:// and a host, and nothing else"
-
 // openPlatform opens the platform of the key platform or demo, as a source without a name. Its Fetcher
 // is nil if the configuration has only sources.
 func openPlatform(c config) (s streamwatch.Source, err error) {
@@ -33,7 +30,7 @@ func openPlatform(c config) (s streamwatch.Source, err error) {
 	default:
 		s.CheckAccount = mastodon.CheckAccount
 		if s.Fetcher, err = mastodon.New(mastodon.Config{BaseURL: c.Platform}); err != nil {
-			err = fmt.Errorf("%s %q is not allowed: want bluesky, or where a Mastodon server is: %s", c.from.called("platform"), netguard.RedactURL(c.Platform), wantHost)
+			err = fmt.Errorf("%s %q is not allowed: want bluesky, or where a Mastodon server is: want http:// or https:// and a host, and nothing else", c.from.called("platform"), netguard.RedactURL(c.Platform))
 		}
 	}
 	return s, err

@@ -6,54 +6,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/internal/heard"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
-
-// An address names a server, a cluster, or Sentinels with the master that they watch, and who
-// asks them and it.
-func TestRedisOptions(t *testing.T) {
-	for raw, want := range map[string]redis.UniversalOptions{
-		"redis://h":                 {Addrs: []string{"h:6379"}},
-		"redis://me:pw@h:1/2":       {Addrs: []string{"h:1"}, DB: 2, Username: "me", Password: "pw"},
-		"redis://[::1]:65535":       {Addrs: []string{"[::1]:65535"}},
-		"rediss://h:1?addr=i:2":     {Addrs: []string{"h:1", "i:2"}, IsClusterMode: true},
-		"redis://h:1?master_name=m": {Addrs: []string{"h:1"}, MasterName: "m"},
-		"redis://w:wp@h:1/3?master_name=m&addr=i:2&username=app&password=ap": {
-			Addrs: []string{"h:1", "i:2"}, MasterName: "m", SentinelUsername: "w", SentinelPassword: "wp", Username: "app", Password: "ap", DB: 3},
-	} {
-		o, err := redisOptions(raw)
-		if err != nil {
-			t.Errorf("%s: %v", raw, err)
-			continue
-		}
-		if !slices.Equal(o.Addrs, want.Addrs) || o.DB != want.DB || o.IsClusterMode != want.IsClusterMode || o.MasterName != want.MasterName ||
-			o.Username != want.Username || o.Password != want.Password || o.SentinelUsername != want.SentinelUsername || o.SentinelPassword != want.SentinelPassword {
-			t.Errorf("%s: %+v", raw, o)
-		}
-		if tls := o.TLSConfig != nil && o.TLSConfig.ServerName == ""; tls != strings.HasPrefix(raw, "rediss:") {
-			t.Errorf("%s: TLS with each server checked by its own name: %t", raw, tls)
-		}
-	}
-	for _, raw := range []string{
-		"http://me:pw@h", "redis://me:pw@h:1/x", "redis://me:pw@h:x", "redis://h?password=pw", "redis://h?db=pw", "redis://h:1/2?addr=i:1", "redis://h/%zz?password=pw",
-		"redis://h:0", "redis://h:65536", "redis://:pw@:1", "redis://h:1?addr=i:99999", "redis://h:1?addr=i",
-		"redis://h:1?master_name=", "redis://me:pw@h?master_name=m", "redis://h:1?master_name=m&master_name=n", "redis://h:1?pool_size=5",
-	} {
-		if _, err := redisOptions(raw); err == nil || !strings.Contains(err.Error(), "is not allowed: want redis:// or rediss://") || strings.Contains(err.Error(), "pw") {
-			t.Errorf("%s: error %v, want one without the password", raw, err)
-		}
-	}
-}
 
 // A server on a Redis is a node of a fleet, and with -passive a passive one.
 func TestPassive(t *testing.T) {
@@ -63,7 +25,7 @@ func TestPassive(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := memory.New(memory.Options{})
-		s, err := newService(c, store, "", slog.New(slog.DiscardHandler))
+		s, err := newService(c, store, "", nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +66,7 @@ func TestSentinelNamesTheMaster(t *testing.T) {
 	address := "redis://:sentinel-pw@" + sentinel.Addr() + "?master_name=mymaster&password=master-pw"
 	for _, args := range []string{"key -owner acme -name laptop", "keys -owner acme", "check -platform bluesky"} {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(args), "-db", address))
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, append(strings.Fields(args), "-db", address))
 		want := map[string]string{"keys": "laptop", "chec": "Redis, redis://***@" + sentinel.Addr() + "?master_name=***&password=***"}[args[:4]]
 		if err != nil || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "-pw") {
 			t.Errorf("%s: %v, %s", args, err, &out)
@@ -123,7 +85,7 @@ func TestRedisClientLogsToTheLog(t *testing.T) {
 		var logs heard.Output
 		logs.On(until, cancel)
 		path := written(t, "platform: https://mastodon.example\naddr: 127.0.0.1:0\nlog: json\ndb: redis://127.0.0.1:1\nlog-level: "+level)
-		err := run(ctx, process{noEnv, io.Discard, &logs}, []string{"serve", "-config", path})
+		err := run(ctx, process{Env: noEnv, Out: io.Discard, Logs: &logs}, []string{"serve", "-config", path})
 		cancel()
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
 // reloader applies what of a changed configuration needs no restart: the certificate and the limits.
@@ -16,7 +17,7 @@ type reloader struct {
 	config      // as it runs
 	read        func() (config, error)
 	engine      *streamwatch.Engine
-	connections *connections
+	connections *enginehttp.Connections
 	log         *slog.Logger
 
 	cert atomic.Pointer[tls.Certificate]
@@ -53,7 +54,7 @@ func (r *reloader) reload() {
 		r.log.Error("configuration not reloaded: what was read before stays", "error", err)
 		return
 	}
-	r.connections.bound(next.Connections)
+	r.connections.SetMost(next.Connections)
 	if tlsAsBefore := (r.TLSCert == "") == (next.TLSCert == ""); tlsAsBefore {
 		r.TLSCert, r.TLSKey = next.TLSCert, next.TLSKey
 	}

@@ -34,7 +34,7 @@ func TestReseal(t *testing.T) {
 	secrets := map[string]deliver.Secret{} // by monitor
 	create := func(owner, keys string) {   // as a service with these keys does it
 		t.Helper()
-		svc, err := newService(config{Platform: "bluesky", SealKey: secret.Value(keys), Keyless: 10}, store, "http://127.0.0.1:1", slog.New(slog.DiscardHandler))
+		svc, err := newService(config{Platform: "bluesky", SealKey: secret.Value(keys), Keyless: 10}, store, "http://127.0.0.1:1", nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestReseal(t *testing.T) {
 	}
 	opens := func(keys string) (n int, err error) { // as many as have their secret
 		t.Helper()
-		ring, err := newKeyring(secret.Value(keys))
+		ring, err := endpoints.NewKeyring(secret.Value(keys))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestReseal(t *testing.T) {
 	}
 	reseal := func(keys string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, []string{"reseal", "-db", db, "-config", written(t, "seal-key: "+keys)})
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, []string{"reseal", "-db", db, "-config", written(t, "seal-key: "+keys)})
 		return out.String(), err
 	}
 	create("plain", "")
@@ -108,7 +108,7 @@ func TestSealKeys(t *testing.T) {
 		{"seal-key: " + oldSealKey + " " + newSealKey, "check -platform bluesky", "***, and 1 more that only open", 0},
 	} {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(tc.args), "-db", db, "-config", written(t, tc.text)))
+		err := run(t.Context(), process{Env: noEnv, Out: &out, Logs: io.Discard}, append(strings.Fields(tc.args), "-db", db, "-config", written(t, tc.text)))
 		text := strings.Join(strings.Fields(out.String()), " ")
 		if err != nil {
 			text = err.Error()

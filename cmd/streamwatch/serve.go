@@ -27,12 +27,16 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/engineotel"
+	"github.com/streamwatch/streamwatch/engineotel/otelenv"
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -44,6 +48,7 @@ const maxConnections = 10_000
 // read for the configuration as it is now.
 func serve(ctx context.Context, c config, read func() (config, error), out, logs io.Writer) (err error) {
 	log := logger(c, logs)
+	takeStandardLog(log)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -64,21 +69,28 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	if err := try(c, base, log); err != nil {
 		return err
 	}
+	metrics := prometheus.NewRegistry()
+	sent, err := otelenv.Open(ctx, metrics, log)
+	if err != nil {
+		return command.Usage(err)
+	}
+	defer sent.Stop()
 	// From here on clients are answered, and told that the service is starting.
 	front, back, failed := new(door), new(door), make(chan error, 2)
 	server := enginehttp.NewServer(front)
 	defer server.Close()
 	server.ErrorLog = connectionLog(log)
-	re := reloader{config: c, read: read, connections: newConnections(c.Connections, log), log: log}
+	re := reloader{config: c, read: read, connections: enginehttp.NewConnections(c.Connections, log), log: log}
 	if err := re.certify(c); err != nil {
 		return err
 	}
-	server.ConnState = re.connections.follow
+	server.ConnState = re.connections.Follow
 	if c.TLSCert != "" {
 		server.TLSConfig = &tls.Config{GetCertificate: re.certificate}
 	}
 	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections)) }()
 	opsServer := enginehttp.NewServer(back)
+	opsServer.ErrorLog = connectionLog(log)
 	defer opsServer.Close()
 	if opsListener != nil {
 		go func() { failed <- serveOn(opsServer, opsListener) }()
@@ -93,14 +105,18 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 		return err
 	}
 	defer done()
-	svc, err := newService(c, store, base, log)
+	svc, err := newService(c, store, base, sent.Tracer, log)
 	if err != nil {
 		return err
 	}
 	engine := svc.engine
 	re.engine = engine
+	metrics.MustRegister(engineprom.New(engine), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if sent.Tracer != nil {
+		defer engine.Watch(sent.Tracer.Detected)()
+	}
 	probes := enginehttp.NewProbes(engine, log)
-	mux, ops := muxes(c, svc.api, svc.hooks, probes, metricsOf(engine))
+	mux, ops := muxes(c, svc.api, svc.hooks, probes, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	console, err := openConsole(c, svc, store.Ports().Ledger, log)
 	if err != nil {
 		return err
@@ -129,7 +145,7 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	defer endKeys()
 	front.open(mux)
 	if c.Demo {
-		if err := startDemo(ctx, mux, svc.platforms[0].(*demoPlatform), store, svc.keys, base, out, log); err != nil {
+		if err := startDemo(ctx, mux, store, svc.keys, base, out, log); err != nil {
 			return err
 		}
 	}
@@ -153,21 +169,21 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	return errors.Join(err, stopServer(server, c.StopTime, log))
 }
 
-// try returns a usageError if a value is not allowed. It does not open the store or connect to
+// try returns a UsageError if a value is not allowed. It does not open the store or connect to
 // anything. It creates the directories for the files of sources.
 func try(c config, base string, log *slog.Logger) error {
 	if c.TLSCert != "" {
 		if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
-			return usageError{fmt.Errorf("%s and tls-key are not allowed: %w", c.from.called("tls-cert"), err)}
+			return command.Usagef("%s and tls-key are not allowed: %w", c.from.called("tls-cert"), err)
 		}
 	}
 	c.DB = "" // the store is in memory
-	_, err := newService(c, memory.New(memory.Options{}), base, log)
+	_, err := newService(c, memory.New(memory.Options{}), base, nil, log)
 	if err == nil || errors.As(err, new(*fs.PathError)) { // a directory that cannot be made now
 		return err
 	}
 	err, _ = inWords(err, map[string]string{"Segment": c.from.called("segment"), "CursorKey": c.from.called("cursor-key")})
-	return usageError{err}
+	return command.Usage(err)
 }
 
 // service has the parts of the configured service, on a store. They do not run yet.
@@ -179,7 +195,7 @@ type service struct {
 	hooks     map[string]http.Handler // by path: what WebSub hubs call
 }
 
-func newService(c config, store storage.Store, base string, log *slog.Logger) (s service, err error) {
+func newService(c config, store storage.Store, base string, tracer *engineotel.Tracer, log *slog.Logger) (s service, err error) {
 	platform, err := openPlatform(c)
 	if err != nil {
 		return s, err
@@ -198,7 +214,7 @@ func newService(c config, store storage.Store, base string, log *slog.Logger) (s
 	if s.keys, err = apikey.NewManager(apikey.Config{Records: store.Ports().Records}); err != nil {
 		return s, err
 	}
-	if s.engine, err = newEngine(c, store, platform, sources, s.keys, log); err != nil {
+	if s.engine, err = newEngine(c, store, platform, sources, s.keys, tracer, log); err != nil {
 		return s, err
 	}
 	providers, err := providersOf(c, s.platforms[0], base)
@@ -211,7 +227,7 @@ func newService(c config, store storage.Store, base string, log *slog.Logger) (s
 	return s, err
 }
 
-func newEngine(c config, store storage.Store, platform streamwatch.Source, sources []streamwatch.Source, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
+func newEngine(c config, store storage.Store, platform streamwatch.Source, sources []streamwatch.Source, keys *apikey.Manager, tracer *engineotel.Tracer, log *slog.Logger) (*streamwatch.Engine, error) {
 	cfg := streamwatch.Config{
 		Fetcher: platform.Fetcher, CheckAccount: platform.CheckAccount, Sources: sources, Store: store, Logger: log,
 		DefaultInterval: c.Interval, MinInterval: c.MinInterval, Rules: streamwatch.RuleConfig{MinInterval: c.MinInterval}, Quotas: c.Limits.quotas(),
@@ -226,15 +242,18 @@ func newEngine(c config, store storage.Store, platform streamwatch.Source, sourc
 			},
 		},
 	}
-	if c.shared() {
+	if c.DB.Shared() {
 		cfg.Fleet = &streamwatch.FleetConfig{Passive: c.Passive}
 	}
 	if c.SealKey != "" {
-		ring, err := newKeyring(c.SealKey)
+		ring, err := endpoints.NewKeyring(c.SealKey)
 		if err != nil {
 			return nil, fmt.Errorf("%s %w", c.from.called("seal-key"), err)
 		}
 		cfg.Sealer = ring
+	}
+	if tracer != nil {
+		cfg = tracer.Instrument(cfg)
 	}
 	return streamwatch.New(cfg)
 }
@@ -251,8 +270,11 @@ func patterns(origins []string) (out []string) {
 // muxes are what addr and ops-addr serve.
 func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *enginehttp.Probes, metrics http.Handler) (public, ops *http.ServeMux) {
 	public, ops = http.NewServeMux(), http.NewServeMux()
-	addProbes(public, probes)
-	addProbes(ops, probes)
+	for _, mux := range []*http.ServeMux{public, ops} {
+		mux.HandleFunc("GET /livez", probes.Live)
+		mux.HandleFunc("GET /readyz", probes.Ready)
+		mux.HandleFunc("GET /healthz", probes.Ready) // the same
+	}
 	public.Handle("/v1/", api)
 	for path, hook := range hooks {
 		public.Handle(path, hook)
@@ -289,13 +311,6 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `{"error":"the service is starting: try again","detail":"the service is starting: try again"}`+"\n")
 }
 
-// addProbes adds /livez and /readyz, and /healthz, which is /readyz.
-func addProbes(mux *http.ServeMux, p *enginehttp.Probes) {
-	mux.HandleFunc("GET /livez", p.Live)
-	mux.HandleFunc("GET /readyz", p.Ready)
-	mux.HandleFunc("GET /healthz", p.Ready)
-}
-
 // openConsole returns the console at /console/. Users log in with a key.
 func openConsole(c config, s service, ledger billing.Ledger, log *slog.Logger) (*engineui.Console, error) {
 	operator := func(p apikey.Principal) bool {
@@ -319,14 +334,7 @@ func (c *config) address(r *http.Request) string {
 	return r.RemoteAddr
 }
 
-// metricsOf returns the handler of /metrics.
-func metricsOf(engine *streamwatch.Engine) http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(engineprom.New(engine), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
-}
-
-// listen listens on the address of a key. Its error is not a usageError: check has accepted the
+// listen listens on the address of a key. Its error is not a UsageError: check has accepted the
 // address, and a later try may succeed.
 func listen(c config, name, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)

@@ -348,7 +348,7 @@ func startFakes(ctx context.Context, fetchers []fetcher.Fetcher) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var posting sync.WaitGroup
 	for _, f := range fetchers {
-		if d, ok := f.(*demoPlatform); ok {
+		if d, ok := f.(*enginetest.Everything); ok {
 			posting.Go(func() { d.Run(ctx, fakeRate) })
 		}
 	}

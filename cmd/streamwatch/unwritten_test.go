@@ -29,7 +29,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	config := written(t, "seal-key: "+newSealKey+"\ndb: "+db)
 	do := func(out io.Writer, args ...string) error {
-		return run(t.Context(), process{noEnv, out, io.Discard}, append(args, "-config", config))
+		return run(t.Context(), process{Env: noEnv, Out: out, Logs: io.Discard}, append(args, "-config", config))
 	}
 	var shown bytes.Buffer
 	if err := do(&shown, "key", "-owner", "acme"); err != nil {
@@ -41,9 +41,9 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		"key -owner new -credits 5":                    `^key key_\S+ is revoked again, as it cannot be shown: `,
 		"keys -owner acme":                             ``,
 		"credits -owner acme -credits 5 -id invoice-1": `^the credits are given with -id "invoice-1", but the output cannot be written: `,
-		"revoke -owner acme -id " + id:                 `^key ` + id + ` is revoked, but the output cannot be written: `,
-		"reseal":                                       `^all is sealed with the first key, but the output cannot be written: `,
-		"backup -to COPIED":                            `^the copy is made, but the output cannot be written: `,
+		"revoke -owner acme -id " + id:                 `^what was asked for is done, but the output cannot be written: `,
+		"reseal":                                       `^what was asked for is done, but the output cannot be written: `,
+		"backup -to COPIED":                            `^what was asked for is done, but the output cannot be written: `,
 		"version":                                      ``,
 	} {
 		words := strings.Fields(args)
@@ -51,7 +51,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 			words[last] = copied
 		}
 		if words[0] == "version" {
-			if err := run(t.Context(), process{noEnv, full{}, io.Discard}, words); status(err) != 1 || !errors.Is(err, errFull) {
+			if err := run(t.Context(), process{Env: noEnv, Out: full{}, Logs: io.Discard}, words); status(err) != 1 || !errors.Is(err, errFull) {
 				t.Errorf("version: status %d, %v", status(err), err)
 			}
 			continue
@@ -85,7 +85,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 func TestDemoWhoseKeyCannotBeShown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := run(ctx, process{noEnv, full{}, io.Discard}, strings.Fields("serve -demo -addr 127.0.0.1:0")); !errors.Is(err, errFull) {
+	if err := run(ctx, process{Env: noEnv, Out: full{}, Logs: io.Discard}, strings.Fields("serve -demo -addr 127.0.0.1:0")); !errors.Is(err, errFull) {
 		t.Errorf("error %v, want that of the output", err)
 	}
 }

@@ -7,25 +7,37 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/streamwatch/streamwatch/internal/command"
 )
 
-// runVersion is the command version.
-func runVersion(_ context.Context, p process, args []string) error {
-	fs := newFlags("version", "Version prints the module's version, the commit it was built from, and the version of Go.")
-	if err := fs.parse(p, args); err != nil {
-		return err
+// defineVersion is the command version.
+func defineVersion(f *command.Flags) command.Run {
+	asJSON := f.JSON()
+	return func(_ context.Context, p process) error {
+		info, ok := debug.ReadBuildInfo()
+		if !ok {
+			return errors.New("version: the program was built without module support")
+		}
+		v := versionOf(info)
+		if *asJSON {
+			return command.PrintJSON(p.Out, v)
+		}
+		fmt.Fprintf(p.Out, "streamwatch %s\ncommit      %s\ngo          %s %s\n", v.Version, v.Commit, v.Go, v.Platform)
+		return nil
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return errors.New("version: the program was built without module support")
-	}
-	_, err := fmt.Fprint(p.out, versionText(info))
-	return err
 }
 
-// versionText returns the version, commit and Go version of a build. The commit is unknown for a build
-// with -buildvcs=false and for a downloaded module, whose version may contain it.
-func versionText(info *debug.BuildInfo) string {
+// version is that of a build. The commit is unknown for a build with -buildvcs=false and for a
+// downloaded module, whose version may contain it.
+type version struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func versionOf(info *debug.BuildInfo) version {
 	set := map[string]string{}
 	for _, s := range info.Settings {
 		set[s.Key] = s.Value
@@ -37,6 +49,6 @@ func versionText(info *debug.BuildInfo) string {
 	if set["vcs.modified"] == "true" {
 		commit += ", modified"
 	}
-	return fmt.Sprintf("streamwatch %s\ncommit      %s\ngo          %s %s/%s\n", cmp.Or(info.Main.Version, "unknown"), commit,
-		info.GoVersion, cmp.Or(set["GOOS"], runtime.GOOS), cmp.Or(set["GOARCH"], runtime.GOARCH))
+	return version{cmp.Or(info.Main.Version, "unknown"), commit, info.GoVersion,
+		cmp.Or(set["GOOS"], runtime.GOOS) + "/" + cmp.Or(set["GOARCH"], runtime.GOARCH)}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -28,35 +29,36 @@ type watchConfig struct {
 // watchStop is how long polls under way may take after Ctrl-C.
 const watchStop = 15 * time.Second
 
-// runWatch is the command watch.
-func runWatch(ctx context.Context, p process, args []string) error {
-	c, err := parseWatch(p, args)
-	if err != nil {
-		return err
+const watchAbout = `Watch prints the posts of accounts as they are found, until Ctrl-C. Nothing is kept, and no key is needed.
+Accounts are mastodon:USER@HOST, bluesky:HANDLE and feed:https://HOST/PATH:
+
+    streamwatch watch -since mastodon:Gargron@mastodon.social bluesky:bsky.app`
+
+// defineWatch is the command watch.
+func defineWatch(f *command.Flags) command.Run {
+	c := watchConfig{interval: 15 * time.Second, feedInterval: leastFeed}
+	f.Add(&c.since, "since", "print the newest post of each account at once")
+	f.Add(&c.interval, "interval", "time between two polls of an account, 5s to 1h; of feeds at least 5m")
+	f.Add(&c.allowPrivate, "allow-private", "let feeds be http:// and in private networks")
+	return func(ctx context.Context, p process) error {
+		c.accounts = f.Args
+		if err := c.check(); err != nil {
+			return err
+		}
+		return watch(ctx, p, c)
 	}
-	return watch(ctx, p, c)
 }
 
-func parseWatch(p process, args []string) (watchConfig, error) {
-	c := watchConfig{feedInterval: leastFeed}
-	fs := newFlags("watch", "Watch prints the posts of accounts as they are found, until Ctrl-C. Accounts are mastodon:user@host,\nbluesky:handle and feed:https://host/path. Nothing is kept, and no key is needed.")
-	fs.takes = "account…"
-	fs.BoolVar(&c.since, "since", false, "print the newest post of each account at once")
-	fs.DurationVar(&c.interval, "interval", 15*time.Second, "time between two polls of an account, 5s to 1h; of feeds at least 5m")
-	fs.BoolVar(&c.allowPrivate, "allow-private", false, "let feeds be http:// and in private networks")
-	var err error
-	if c.accounts, err = fs.parseAll(p, args); err != nil {
-		return c, err
-	}
+func (c *watchConfig) check() error {
 	switch {
 	case len(c.accounts) == 0:
-		return c, usageError{errors.New("account is missing: want one or more such as mastodon:Gargron@mastodon.social, bluesky:bsky.app or feed:https://go.dev/blog/feed.atom")}
+		return command.Usagef("account is missing: want one or more such as mastodon:Gargron@mastodon.social, bluesky:bsky.app or feed:https://go.dev/blog/feed.atom")
 	case c.interval < 5*time.Second || c.interval > time.Hour:
-		return c, usageError{fmt.Errorf("-interval %s is not allowed: want 5s to 1h", c.interval)}
+		return command.Usagef("-interval %s is not allowed: want 5s to 1h", c.interval)
 	case c.allowPrivate && !c.has("feed:"):
-		return c, usageError{errors.New("-allow-private is not allowed: it needs an account feed:…")}
+		return command.Usagef("-allow-private is not allowed: it needs an account feed:…")
 	}
-	return c, nil
+	return nil
 }
 
 // has reports whether there is an account of that kind.
@@ -68,14 +70,14 @@ func (c *watchConfig) has(kind string) bool {
 func watch(ctx context.Context, p process, c watchConfig) (err error) {
 	all, err := openWatched(c)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	printing, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	posts := &postLines{w: p.out, failed: end}
+	posts := &postLines{w: p.Out, failed: end}
 	engine, err := streamwatch.New(streamwatch.Config{
 		Sources: all.sources, Quotas: streamwatch.Quotas{MonitorAccounts: len(all.names)},
-		Logger:  slog.New(slog.NewTextHandler(p.logs, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logger:  slog.New(slog.NewTextHandler(p.Logs, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		OnEvent: func(_ context.Context, e deliver.Event) error { return posts.found(e) },
 	})
 	if err != nil {
@@ -88,7 +90,7 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := all.tryAll(ctx, c.since, posts, p.logs); err != nil || ctx.Err() != nil {
+	if err := all.tryAll(ctx, c.since, posts, p.Logs); err != nil || ctx.Err() != nil {
 		return err
 	}
 	if err := engine.Start(ctx); err != nil {
@@ -100,7 +102,7 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 		err = errors.Join(err, neverRead(within, engine, all.names), engine.Shutdown(within))
 	}()
 	for _, m := range made {
-		fmt.Fprintf(p.logs, "watching %s every %s; Ctrl-C stops\n", strings.Join(m.Usernames, ", "), m.PollInterval)
+		fmt.Fprintf(p.Logs, "watching %s every %s; Ctrl-C stops\n", strings.Join(m.Usernames, ", "), m.PollInterval)
 	}
 	<-printing.Done()
 	if ctx.Err() == nil {

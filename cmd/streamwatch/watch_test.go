@@ -37,10 +37,9 @@ func TestParseWatch(t *testing.T) {
 		"feed:http://127.0.0.1/feed":  `account "feed:http://127.0.0.1/feed" is not allowed: want`,
 		"feed:http://127.0.0.1/feed -allow-private": "",
 	} {
-		c, err := parseWatch(process{env: noEnv, out: io.Discard}, strings.Fields(args))
-		if err == nil {
-			_, err = openWatched(c)
-		}
+		ended, end := context.WithCancel(t.Context())
+		end() // nothing is read
+		err := run(ended, process{Env: noEnv, Out: io.Discard, Logs: io.Discard}, append([]string{"watch"}, strings.Fields(args)...))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: error %v, want %q", args, err, want)
 		}
@@ -112,7 +111,7 @@ func TestWatch(t *testing.T) {
 	out.On("item 2", both.Done)
 	logs.On("watching feed:", func() { fresh.Store(true) })
 	host := strings.TrimPrefix(server.URL, "http://")
-	err := watch(ctx, process{noEnv, &out, &logs}, watchConfig{
+	err := watch(ctx, process{Env: noEnv, Out: &out, Logs: &logs}, watchConfig{
 		accounts: []string{"mastodon:" + server.URL + "/@ann", "feed:" + server.URL + "/feed", "bluesky:quiet.example"},
 		since:    true, interval: time.Second, feedInterval: time.Second, appView: server.URL, allowPrivate: true,
 	})
@@ -160,7 +159,7 @@ func TestWatchFromTheStart(t *testing.T) {
 	defer server.Close()
 	var out, logs heard.Output
 	out.On("a new toot", both.Done)
-	err := watch(ctx, process{noEnv, &out, &logs}, watchConfig{
+	err := watch(ctx, process{Env: noEnv, Out: &out, Logs: &logs}, watchConfig{
 		accounts: []string{"mastodon:" + server.URL + "/@ann", "feed:" + server.URL + "/feed"},
 		since:    true, interval: time.Second, feedInterval: time.Second, allowPrivate: true,
 	})
@@ -178,7 +177,7 @@ func TestWatchFromTheStart(t *testing.T) {
 func TestWatchNobody(t *testing.T) {
 	server := fakeServer(t, new(atomic.Bool))
 	var out, logs bytes.Buffer
-	err := watch(t.Context(), process{noEnv, &out, &logs}, watchConfig{
+	err := watch(t.Context(), process{Env: noEnv, Out: &out, Logs: &logs}, watchConfig{
 		accounts: []string{"mastodon:" + server.URL + "/@gone", "mastodon:" + server.URL + "/@ann"}, interval: time.Minute,
 	})
 	if status(err) != 1 || !strings.Contains(err.Error(), `account "mastodon:gone@`) || strings.Contains(err.Error(), "ann@") || strings.Contains(logs.String(), "watching") {
@@ -199,7 +198,7 @@ func TestWatchNothing(t *testing.T) {
 	}))
 	defer server.Close()
 	var logs heard.Output
-	err := watch(ctx, process{noEnv, io.Discard, &logs}, watchConfig{accounts: []string{"mastodon:" + server.URL + "/@ann"}, interval: time.Second})
+	err := watch(ctx, process{Env: noEnv, Out: io.Discard, Logs: &logs}, watchConfig{accounts: []string{"mastodon:" + server.URL + "/@ann"}, interval: time.Second})
 	if status(err) != 1 || !strings.Contains(err.Error(), "nothing was watched of mastodon:ann@"+strings.TrimPrefix(server.URL, "http://")) || !strings.Contains(logs.String(), "cannot be read now") {
 		t.Errorf("status %d, error %v, log %s", status(err), err, &logs)
 	}
@@ -215,7 +214,7 @@ func TestWatchWithoutOutput(t *testing.T) {
 	defer cancel()
 	var logs heard.Output
 	logs.On("watching ", func() { fresh.Store(true) })
-	err := watch(ctx, process{noEnv, full{}, &logs}, watchConfig{accounts: []string{"mastodon:" + server.URL + "/@ann"}, interval: time.Second})
+	err := watch(ctx, process{Env: noEnv, Out: full{}, Logs: &logs}, watchConfig{accounts: []string{"mastodon:" + server.URL + "/@ann"}, interval: time.Second})
 	if status(err) != 1 || !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "posts cannot be printed: ") || ctx.Err() != nil {
 		t.Errorf("status %d, error %v, %v, log %s", status(err), err, ctx.Err(), &logs)
 	}

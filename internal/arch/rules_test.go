@@ -21,7 +21,7 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // a pattern's * stands for one path element. A new package goes on the line
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
-	{"secret", "latency", "fleet", "record", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/planted", "internal/heard", "internal/manual", "internal/testsize", "internal/pgtest", "internal/arch"},
+	{"secret", "latency", "fleet", "record", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/planted", "internal/heard", "internal/manual", "internal/testsize", "internal/pgtest", "internal/command", "internal/sparselog", "internal/arch"},
 	{"internal/netguard", "internal/node", "deliver/internal/signature"},
 	{"fetcher", "billing"},
 	{"rule/query", "deliver"},
@@ -50,8 +50,8 @@ var levels = [][]string{
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
-	{"enginetest", "engineprom", "enginehttp", "engineui"},
-	{"cmd/streamwatch/internal/latencybench/fakeserver"},
+	{"enginetest", "engineprom", "engineotel", "enginehttp", "engineui"},
+	{"engineotel/otelenv", "internal/stores", "cmd/streamwatch/internal/latencybench/fakeserver"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
 	{"enginetest/check"},
 	{"examples/*", "cmd/*", "crashtest", "internal/simulation", "internal/transfer/transfertest"},
@@ -68,6 +68,7 @@ var forbiddenInCore = []string{
 	"github.com/jackc/pgx",
 	"modernc.org/sqlite",
 	"github.com/prometheus",
+	"go.opentelemetry.io",
 	"github.com/JohannesKaufmann",
 	"codeberg.org/readeck",
 	"github.com/getkin/kin-openapi",

@@ -68,6 +68,13 @@ func (b *book) arrived(at time.Duration, channel string, body []byte, signature,
 	}
 }
 
+// count returns how many arrivals there are.
+func (b *book) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.arrivals)
+}
+
 // close adds the arrivals to the record, in order. Later arrivals are not recorded.
 func (b *book) close(rec *record) {
 	b.mu.Lock()

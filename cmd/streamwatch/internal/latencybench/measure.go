@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/fakeserver"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/command"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -39,14 +40,14 @@ func measure(ctx context.Context, o options, env Env, program string, out, logs 
 	}
 	limits := m.poster.Limits()
 	if o.plan.posts > limits.posts {
-		return usageErr(fmt.Errorf("-posts %d is not allowed there: want at most %d", o.plan.posts, limits.posts))
+		return command.Usage(fmt.Errorf("-posts %d is not allowed there: want at most %d", o.plan.posts, limits.posts))
 	}
 	due, err := o.plan.schedule(limits.gap)
 	if err != nil {
-		return usageErr(err)
+		return command.Usage(err)
 	}
 	if last := due[len(due)-1].at; last < o.warmup {
-		return usageErr(fmt.Errorf("-warmup %s is not allowed: the last of %d posts is due after %s, and none would be scored: want less, or more of -posts and -for", o.warmup, len(due), last.Round(time.Millisecond)))
+		return command.Usage(fmt.Errorf("-warmup %s is not allowed: the last of %d posts is due after %s, and none would be scored: want less, or more of -posts and -for", o.warmup, len(due), last.Round(time.Millisecond)))
 	}
 	if err := m.openReceivers(ctx); err != nil {
 		return err
@@ -59,7 +60,9 @@ func measure(ctx context.Context, o options, env Env, program string, out, logs 
 		failures.Do(func() { m.note("a post was not published, the first of perhaps several: %v", err) })
 	}}
 	r.stopped = func() { m.note("no more posts; %s for those that were made. Ctrl-C again quits at once", o.wait) }
+	stop := command.Progress(m.logs, func() string { return fmt.Sprintf("%d posts are due, %d arrivals", len(due), m.book.count()) })
 	base, posts := r.run(ctx)
+	stop()
 	rec.warmup, rec.posts = base+o.warmup, posts
 	m.book.close(rec)
 	err = m.close()
@@ -107,7 +110,7 @@ func (m *measurement) openReceivers(ctx context.Context) error {
 	address := m.o.websocket
 	header, err := m.o.headers.expand(m.env)
 	if err != nil {
-		return usageErr(err)
+		return command.Usage(err)
 	}
 	if m.o.self.on {
 		d, err := startSelf(ctx, m.o.self, m.program, m.o.plan.accounts, m.platformURL, m.webhookURL, m.signing, m.logs)
@@ -154,7 +157,7 @@ func (m *measurement) channels() []string {
 func (m *measurement) serve(name, address string, h http.Handler) (url string, err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return "", usageErr(fmt.Errorf("-%s %q is not allowed: %w", name, address, err))
+		return "", command.Usage(fmt.Errorf("-%s %q is not allowed: %w", name, address, err))
 	}
 	server := newServer(h)
 	done := make(chan struct{})

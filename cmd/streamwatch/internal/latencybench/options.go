@@ -4,13 +4,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/command"
 )
 
 // Env looks a variable of the environment up, as os.LookupEnv does.
@@ -71,66 +71,39 @@ func (h headers) expand(env Env) (http.Header, error) {
 	return out, missing
 }
 
-// parse reads the command line.
-func parse(args []string, help io.Writer) (options, error) {
-	var o options
-	fs := flag.NewFlagSet("streamwatch bench latency", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	o.flags(fs)
-	o.self.flags(fs)
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(help, usage)
-			fs.SetOutput(help)
-			fs.PrintDefaults()
-			return o, err
-		}
-		return o, usageErr(err)
+// define adds the flags. The returned options have their values after these are set.
+func define(f *command.Flags) *options {
+	o := &options{
+		listen: "127.0.0.1:0", gap: 5 * time.Second, warmup: 5 * time.Second, wait: 30 * time.Second, webhook: "127.0.0.1:0",
+		plan: plan{within: 10 * time.Minute, seed: 1, accounts: 20},
+		self: self{mode: modePolling, interval: time.Second, store: "sqlite", nodes: 1},
 	}
-	if fs.NArg() > 0 {
-		return o, usageErr(fmt.Errorf("argument %q is not allowed: want flags only", fs.Arg(0)))
-	}
-	set := map[string]bool{}
-	fs.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	if err := o.check(set); err != nil {
-		return o, usageErr(err)
-	}
-	return o, nil
-}
-
-const usage = `Measure how long after their publication posts arrive from a detector: of this
-module (-detector self), or any other that calls webhooks or speaks WebSocket.
-docs/latency-benchmark.md says how to measure a service, and what a figure needs
-to be published.
-
-    streamwatch bench latency -detector self -mode push
-    streamwatch bench latency -listen :8081 -webhook :8082 -after 1m
-
-The second waits for a minute, in which any detector that can watch a Mastodon
-server is pointed at port 8081 and given port 8082 for its webhooks.
-
-`
-
-func (o *options) flags(fs *flag.FlagSet) {
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the fake platform, which speaks Mastodon's API")
-	fs.StringVar(&o.command, "post", "", "make posts by this `command`, where {text} stands for the text, in place of the fake platform")
-	fs.DurationVar(&o.gap, "gap", 5*time.Second, "least time between two posts of -post, 1s or more")
-	fs.Float64Var(&o.plan.rate, "rate", 0, "posts a second in the mean (default 2, and 0.05 with -post)")
-	fs.IntVar(&o.plan.posts, "posts", 0, "at most so many (default 300, and 30 with -post)")
-	fs.DurationVar(&o.plan.within, "for", 10*time.Minute, "at most so long, up to 24h")
-	fs.Uint64Var(&o.plan.seed, "seed", 1, "decides when posts are due, and by which account")
-	fs.IntVar(&o.plan.accounts, "accounts", 20, "accounts of the fake platform, 1 to 10000")
-	fs.DurationVar(&o.warmup, "warmup", 5*time.Second, "posts due in this time are not scored")
-	fs.DurationVar(&o.wait, "wait", 30*time.Second, "what takes longer is lost; the run ends so long after its last post")
-	fs.DurationVar(&o.after, "after", 0, "wait so long before the first post")
-	fs.StringVar(&o.webhook, "webhook", "127.0.0.1:0", "`address` to receive webhooks at, whatever their path; off for none")
-	fs.StringVar(&o.websocket, "websocket", "", "receive from this WebSocket, too, a `URL`; self for that of -detector self")
-	fs.Var(&o.headers, "websocket-header", "`name: value` to connect with, where $NAME stands for a variable of the environment; may be repeated")
+	f.Add(&o.listen, "listen", "`HOST:PORT` of the fake platform, which speaks Mastodon's API")
+	f.Add(&o.command, "post", "make posts by this `COMMAND`, where {text} stands for the text, in place of the fake platform")
+	f.Add(&o.gap, "gap", "least time between two posts of -post, 1s or more")
+	f.Add(&o.plan.rate, "rate", "posts a second in the mean; without it 2, and 0.05 with -post")
+	f.Add(&o.plan.posts, "posts", "at most so many; without it 300, and 30 with -post")
+	f.Add(&o.plan.within, "for", "at most so long, up to 24h")
+	f.Add(&o.plan.seed, "seed", "decides when posts are due, and by which account")
+	f.Add(&o.plan.accounts, "accounts", "accounts of the fake platform, 1 to 10000")
+	f.Add(&o.warmup, "warmup", "posts due in this time are not scored")
+	f.Add(&o.wait, "wait", "what takes longer is lost; the run ends so long after its last post")
+	f.Add(&o.after, "after", "wait so long before the first post")
+	f.Add(&o.webhook, "webhook", "`HOST:PORT` to receive webhooks at, whatever their path; off for none")
+	f.Add(&o.websocket, "websocket", "receive from this WebSocket, too, a `URL`; self for that of -detector self")
+	f.Var(&o.headers, "websocket-header", "`NAME:VALUE` to connect with, where $NAME stands for a variable of the environment; may be repeated")
+	f.Add(&o.self.detector, "detector", "starts streamwatch serve as the detector; without it none is started", "self")
+	f.Add(&o.self.mode, "mode", "how -detector self finds posts", modes...)
+	f.Add(&o.self.interval, "interval", "time between two polls of an account by -detector self, 100ms to 1h")
+	f.Add(&o.self.store, "store", "store of -detector self: sqlite, a file that is removed at the end, or the redis:// `URL` of an empty database")
+	f.Add(&o.self.nodes, "nodes", "processes of -detector self, which are a fleet on the store, 1 to 10")
+	return o
 }
 
 // check checks the values and fills in what depends on others.
-func (o *options) check(set map[string]bool) error {
+func (o *options) check(f *command.Flags) error {
+	set := map[string]bool{}
+	f.Visit(func(one *flag.Flag) { set[one.Name] = true })
 	if !set["posts"] {
 		o.plan.posts = map[bool]int{true: 30, false: 300}[o.command != ""]
 	}
@@ -186,27 +159,15 @@ type self struct {
 	nodes    int
 }
 
-func (s *self) flags(fs *flag.FlagSet) {
-	fs.StringVar(&s.detector, "detector", "", "self starts streamwatch serve as the detector (default: none is started)")
-	fs.StringVar(&s.mode, "mode", modePolling, "how -detector self finds posts: "+strings.Join(modes, ", "))
-	fs.DurationVar(&s.interval, "interval", time.Second, "time between two polls of an account by -detector self, 100ms to 1h")
-	fs.StringVar(&s.store, "store", "sqlite", "store of -detector self: sqlite, a file that is removed at the end, or the redis:// `URL` of an empty database")
-	fs.IntVar(&s.nodes, "nodes", 1, "processes of -detector self, which are a fleet on the store, 1 to 10")
-}
-
 func (s *self) check(o *options, set map[string]bool) error {
 	s.on = s.detector == "self"
 	switch {
-	case s.detector != "" && !s.on:
-		return fmt.Errorf("-detector %q is not allowed: want self, or none", s.detector)
 	case !s.on && (set["mode"] || set["interval"] || set["store"] || set["nodes"]):
 		return errors.New("-mode, -interval, -store and -nodes are of -detector self: want none without it")
 	case !s.on:
 		return nil
 	case o.command != "":
 		return errors.New("-detector self watches the fake platform alone: watch a real one with streamwatch serve, and give it the webhook")
-	case !slices.Contains(modes, s.mode):
-		return fmt.Errorf("-mode %q is not allowed: want one of %s", s.mode, strings.Join(modes, ", "))
 	case s.interval < shortest || s.interval > time.Hour:
 		return fmt.Errorf("-interval %s is not allowed: want %s to 1h", s.interval, shortest)
 	case s.nodes < 1 || s.nodes > 10:

@@ -1,14 +1,29 @@
 package latencybench
 
 import (
+	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/command"
 )
+
+// parse reads a command line.
+func parse(t *testing.T, line string) (o options, err error) {
+	g := command.Program{Groups: []command.Group{{Commands: []command.Command{{Name: "bench", Define: func(f *command.Flags) command.Run {
+		into := define(f)
+		return func(context.Context, command.Process) error {
+			err := into.check(f)
+			o = *into
+			return command.Usage(err)
+		}
+	}}}}}}
+	err = g.Run(t.Context(), command.Process{}, append([]string{"bench"}, strings.Fields(line)...))
+	return o, err
+}
 
 func TestOptionsThatAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
@@ -41,8 +56,8 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"-post {text} -accounts 2":     "-accounts and -listen",
 		"-websocket-header a:b":        "-websocket-header is not allowed without -websocket",
 	} {
-		_, err := parse(strings.Fields(line), io.Discard)
-		if err == nil || !errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), want) {
+		_, err := parse(t, line)
+		if err == nil || !errors.As(err, new(command.UsageError)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want a usage error with %s", line, err, want)
 		}
 	}
@@ -55,19 +70,12 @@ func TestDefaultsDependOnThePlatform(t *testing.T) {
 		"-posts 7 -rate 3 -post {text}":  "7 posts, 3 a second",
 		"-detector self -websocket self": "300 posts, 2 a second",
 	} {
-		o, err := parse(strings.Fields(line), io.Discard)
+		o, err := parse(t, line)
 		if err != nil {
 			t.Errorf("%q: %v", line, err)
 		} else if got := fmt.Sprintf("%d posts, %v a second", o.plan.posts, o.plan.rate); got != want {
 			t.Errorf("%q: %s, want %s", line, got, want)
 		}
-	}
-}
-
-func TestHelp(t *testing.T) {
-	var out strings.Builder
-	if _, err := parse([]string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "-webhook") || !strings.Contains(out.String(), "docs/latency-benchmark.md") {
-		t.Errorf("%v: %s", err, &out)
 	}
 }
 

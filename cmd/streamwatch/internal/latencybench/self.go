@@ -114,9 +114,9 @@ func (s *self) configuration(platform, dir string) map[string]any {
 	}
 }
 
-// command returns a command that runs streamwatch with the configuration. It removes the settings in
+// streamwatch returns a command that runs streamwatch with the configuration. It removes the settings in
 // the environment, which would have precedence over the configuration.
-func command(ctx context.Context, program, config string, args ...string) *exec.Cmd {
+func streamwatch(ctx context.Context, program, config string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, append(args, "-config", config)...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "STREAMWATCH_") })
 	cmd.WaitDelay = time.Second
@@ -127,7 +127,7 @@ var issuedKey = regexp.MustCompile(`(?m)^key +(\S+)$`)
 
 // issueKey issues a key with credits for any run.
 func issueKey(ctx context.Context, program, config string, logs io.Writer) (string, error) {
-	cmd := command(ctx, program, config, "key", "-owner", "bench", "-credits", "1000000000")
+	cmd := streamwatch(ctx, program, config, "key", "-owner", "bench", "-credits", "1000000000")
 	cmd.Stderr = logs
 	out, err := cmd.Output()
 	if err != nil {
@@ -143,7 +143,7 @@ func issueKey(ctx context.Context, program, config string, logs io.Writer) (stri
 // start starts a service, and returns when it serves.
 func start(ctx context.Context, program, config string, logs io.Writer) (*service, error) {
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx)) // Ctrl-C is the runner's
-	cmd := command(alive, program, config, "bench", "detector")
+	cmd := streamwatch(alive, program, config, "bench", "detector")
 	s := &service{kill: kill, ended: make(chan struct{})}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

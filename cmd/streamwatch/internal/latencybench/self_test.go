@@ -15,6 +15,7 @@ import (
 	redisserver "github.com/alicebob/miniredis/v2/server"
 
 	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/fakeserver"
+	"github.com/streamwatch/streamwatch/internal/command"
 )
 
 // Each mode of -detector self, and a fleet, finds posts and delivers them with a valid
@@ -79,7 +80,7 @@ func TestDetectorSelf(t *testing.T) {
 // Of a detector that cannot begin the log has the reason, and nothing is left of it.
 func TestDetectorThatCannotBegin(t *testing.T) {
 	for name, tc := range map[string]struct{ program, platform, want, log string }{
-		"a platform that is none": {built(t), "platform:", "detector 1: the service was not ready\nexit status 78", `"platform:" is not allowed`},
+		"a platform that is none": {built(t), "platform:", "detector 1: the service was not ready\nexit status 78", `\"platform:\" is not allowed`},
 		"no program":              {"/does/not/exist", "http://127.0.0.1:1", "/does/not/exist", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +101,7 @@ func TestDetectorThatCannotBegin(t *testing.T) {
 // A whole run on this machine ends by itself and prints its figures. What arrives within the
 // wait depends on the machine, and is not looked at.
 func TestWholeRun(t *testing.T) {
-	o, err := parse([]string{"-detector", "self", "-mode", "push", "-websocket", "self", "-posts", "3", "-rate", "100", "-warmup", "0", "-wait", "300ms"}, io.Discard)
+	o, err := parse(t, "-detector self -mode push -websocket self -posts 3 -rate 100 -warmup 0 -wait 300ms")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,13 +119,13 @@ func TestWholeRun(t *testing.T) {
 
 // A run that would score nothing is refused before it begins.
 func TestScheduleWithinTheWarmup(t *testing.T) {
-	o, err := parse([]string{"-posts", "60", "-rate", "2000", "-warmup", "5s"}, io.Discard)
+	o, err := parse(t, "-posts 60 -rate 2000 -warmup 5s")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.wait = time.Millisecond
 	err = measure(t.Context(), o, func(string) (string, bool) { return "", false }, "", io.Discard, io.Discard)
-	if !errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), "-warmup 5s is not allowed: the last of 60 posts is due after ") {
+	if !errors.As(err, new(command.UsageError)) || !strings.Contains(err.Error(), "-warmup 5s is not allowed: the last of 60 posts is due after ") {
 		t.Errorf("error %v, want one that names -warmup", err)
 	}
 }
@@ -136,13 +137,13 @@ func TestRefusedBeforeTheFirstPost(t *testing.T) {
 		"-listen nonsense":         `-listen "nonsense" is not allowed: `,
 		"-webhook nonsense":        `-webhook "nonsense" is not allowed: `,
 	} {
-		o, err := parse(strings.Fields(line), io.Discard)
+		o, err := parse(t, line)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var logs strings.Builder
 		err = measure(t.Context(), o, func(string) (string, bool) { return "", false }, "", io.Discard, &logs)
-		if !errors.As(err, new(UsageError)) || !strings.HasPrefix(err.Error(), want) || strings.Contains(logs.String(), " posts in ") {
+		if !errors.As(err, new(command.UsageError)) || !strings.HasPrefix(err.Error(), want) || strings.Contains(logs.String(), " posts in ") {
 			t.Errorf("%s: error %v, log %s: want it before the first post", line, err, &logs)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package enginehttp_test
 
 import (
 	"bytes"
@@ -8,23 +8,25 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
-// conn is a connection from an address.
-type conn struct {
+// fakeConn is a connection from an address.
+type fakeConn struct {
 	net.Conn
 	from   net.Addr
 	closed bool
 }
 
-func (c *conn) RemoteAddr() net.Addr { return c.from }
-func (c *conn) Close() error         { c.closed = true; return nil }
+func (c *fakeConn) RemoteAddr() net.Addr { return c.from }
+func (c *fakeConn) Close() error         { c.closed = true; return nil }
 
 // One address has a bounded number of connections that speak HTTP, and takes none from others.
 func TestConnectionsOfAnAddress(t *testing.T) {
 	var log bytes.Buffer
-	c := newConnections(2, slog.New(slog.NewTextHandler(&log, nil)))
-	open := map[string]*conn{}
+	c := enginehttp.NewConnections(2, slog.New(slog.NewTextHandler(&log, nil)))
+	open := map[string]*fakeConn{}
 	for i, row := range []struct {
 		name, from string // of a connection that is new
 		state      http.ConnState
@@ -50,22 +52,22 @@ func TestConnectionsOfAnAddress(t *testing.T) {
 		{"l", "[2001:db8:0:1::1]:1", http.StateNew, false},
 	} {
 		if row.state == http.StateNew {
-			open[row.name] = &conn{from: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(row.from))}
+			open[row.name] = &fakeConn{from: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(row.from))}
 		}
 		conn := open[row.name]
-		if c.follow(conn, row.state); conn.closed != row.refused {
+		if c.Follow(conn, row.state); conn.closed != row.refused {
 			t.Errorf("row %d: closed %t, want %+v", i, conn.closed, row)
 		}
 	}
 	if n := strings.Count(log.String(), "address=192.0.2.1/32"); n != 2 {
 		t.Errorf("%d lines about the first address, want one each time that it had too many:\n%s", n, &log)
 	}
-	c.bound(0)
+	c.SetMost(0)
 	for range 100 {
-		one := &conn{from: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}}
-		if c.follow(one, http.StateNew); one.closed {
+		one := &fakeConn{from: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}}
+		if c.Follow(one, http.StateNew); one.closed {
 			t.Fatal("refused without a bound")
 		}
 	}
-	c.follow(&conn{from: &net.UnixAddr{}}, http.StateNew) // has no address
+	c.Follow(&fakeConn{from: &net.UnixAddr{}}, http.StateNew) // has no address
 }

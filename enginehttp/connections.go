@@ -1,4 +1,4 @@
-package main
+package enginehttp
 
 import (
 	"log/slog"
@@ -8,9 +8,10 @@ import (
 	"sync"
 )
 
-// connections bounds the connections of one client's address that speak HTTP. Those that have become
-// WebSockets are bounded by the key's owner.
-type connections struct {
+// Connections bounds the connections of one client's address that speak HTTP: an IPv4 address, or the
+// /64 of an IPv6 address. WebSockets do not count; their bounds are those of wshub.Options. Its
+// methods are safe for concurrent use.
+type Connections struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
@@ -18,20 +19,21 @@ type connections struct {
 	open map[netip.Prefix]int
 }
 
-func newConnections(most int, log *slog.Logger) *connections {
-	return &connections{log: log, most: most, open: map[netip.Prefix]int{}}
+// NewConnections returns a bound, 0 for none. Its Follow is http.Server.ConnState.
+func NewConnections(most int, log *slog.Logger) *Connections {
+	return &Connections{log: log, most: most, open: map[netip.Prefix]int{}}
 }
 
-// bound sets the most connections of an address, 0 for no bound. It closes none.
-func (c *connections) bound(most int) {
+// SetMost sets the most connections of an address, 0 for no bound. It closes none.
+func (c *Connections) SetMost(most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.most = most
 }
 
-// follow is an http.Server's ConnState. It closes the connections above the bound, and logs the first
+// Follow implements http.Server.ConnState. It closes the connections above the bound, and logs the first
 // of them that an address has at a time.
-func (c *connections) follow(conn net.Conn, state http.ConnState) {
+func (c *Connections) Follow(conn net.Conn, state http.ConnState) {
 	from, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return

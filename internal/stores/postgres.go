@@ -1,10 +1,9 @@
-package main
+package stores
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/postgres"
 )
 
@@ -69,14 +69,13 @@ const (
 	betweenReaches = time.Second
 )
 
-// openPostgres opens a store on PostgreSQL. A service waits for a server that cannot be reached; a
-// command does not.
-func openPostgres(ctx context.Context, c config, log *slog.Logger) (*postgres.Store, error) {
-	address, o, err := postgresOptions(c.DB)
+// openPostgres opens a store on PostgreSQL.
+func openPostgres(ctx context.Context, a Address, opts Options) (storage.Store, error) {
+	address, o, err := postgresOptions(string(a))
 	if err != nil {
 		return nil, err
 	}
-	o.Logger = log
+	o.Logger = opts.Logger
 	logged := ""
 	for {
 		store, err := postgres.Open(ctx, address, o)
@@ -84,12 +83,12 @@ func openPostgres(ctx context.Context, c config, log *slog.Logger) (*postgres.St
 			return store, nil
 		}
 		err = inPlainWords(err)
-		if !c.waits || !mayBeReached(err) || ctx.Err() != nil {
+		if !opts.Waits || !mayBeReached(err) || ctx.Err() != nil {
 			return nil, err
 		}
 		if text := err.Error(); text != logged {
 			logged = text
-			log.Warn("postgres cannot be reached: trying again", "store", c.where(), "error", err)
+			o.Logger.Warn("postgres cannot be reached: trying again", "store", a.String(), "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -1,4 +1,4 @@
-package main
+package stores
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
@@ -75,8 +76,8 @@ func parseRedis(raw string) (o *redis.UniversalOptions, ok bool) {
 }
 
 // openRedis opens a store on Redis.
-func openRedis(ctx context.Context, c config, log *slog.Logger) (*redisstore.Store, error) {
-	to, err := redisOptions(c.DB)
+func openRedis(ctx context.Context, a Address, log *slog.Logger) (storage.Store, error) {
+	to, err := redisOptions(string(a))
 	if err != nil {
 		return nil, err
 	}

@@ -1,18 +1,9 @@
 package main
 
-import "regexp"
-
-// reworded is a library's error with another text, for the user of the program.
-type reworded struct {
-	error
-	text string
-}
-
-// Error returns that text.
-func (r reworded) Error() string { return r.text }
-
-// Unwrap returns the library's error.
-func (r reworded) Unwrap() error { return r.error }
+import (
+	"errors"
+	"regexp"
+)
 
 // libraryField matches the beginning of an error of this module that refuses a value. It consists of
 // the packages that wrapped the error, and the name of the field; the submatch is this name.
@@ -26,5 +17,5 @@ func inWords(err error, words map[string]string) (error, bool) {
 	if m == nil || words[text[m[2]:m[3]]] == "" {
 		return err, false
 	}
-	return reworded{err, words[text[m[2]:m[3]]] + text[m[3]:]}, true
+	return errors.New(words[text[m[2]:m[3]]] + text[m[3]:]), true
 }
