@@ -2,45 +2,55 @@ package engineui
 
 import (
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// eventsShown is the number of events on a page.
-const eventsShown = 50
-
-// eventsData is a page of an owner's events.
+// eventsData is a list of events.
 type eventsData struct {
-	Events []deliver.Event // newest first
-	Before string          // cursor of this page; "" for the newest events
-	Next   string
+	*listData
+	Events   []deliver.Event // newest first
+	Searched int             // number of events read for a search
 }
 
-// events loads the page of an owner's events.
+// events loads the list of an owner's events.
 func (c *Console) events(v *view) (any, error) {
-	d := eventsData{Before: v.query.Get("cursor")}
+	list, err := newList(v)
+	if err != nil {
+		return nil, err
+	}
+	d := &eventsData{listData: list}
+	if d.Owners, err = c.chosen(v); err != nil || len(d.Owners) > 0 {
+		return d, err
+	}
 	before := uint64(0)
-	if d.Before == "" {
+	if d.Cursor == "" {
 		last, err := v.lastSeq()
 		if err != nil {
 			return nil, err
 		}
 		before = last + 1
-	} else {
-		var err error
-		if before, err = strconv.ParseUint(d.Before, 10, 63); err != nil || before == 0 {
-			return nil, &failure{http.StatusBadRequest, "The cursor is not allowed: want that of a link."}
-		}
+	} else if before, err = strconv.ParseUint(d.Cursor, 10, 63); err != nil || before == 0 {
+		return nil, errCursor
 	}
-	var err error
-	d.Events, err = v.eventsBefore(before, eventsShown)
-	if n := len(d.Events); n > 0 && d.Events[n-1].Seq > 1 {
-		d.Next = strconv.FormatUint(d.Events[n-1].Seq, 10)
+	size := rowsShown
+	if d.Find != "" {
+		size = searched
 	}
-	return d, err
+	page, err := v.eventsBefore(before, size)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(page); n > 0 && page[n-1].Seq > 1 {
+		d.Next = strconv.FormatUint(page[n-1].Seq, 10)
+	}
+	d.Searched = len(page)
+	find := strings.ToLower(d.Find)
+	d.Events = slices.DeleteFunc(page, func(e deliver.Event) bool { return !matches(&e, find) })
+	return d, nil
 }
 
 // newest returns up to most of the owner's newest events, newest first.

@@ -2,6 +2,7 @@ package engineui
 
 import (
 	"html/template"
+	"math"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -9,12 +10,16 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // funcs are the functions that templates can call.
 var funcs = template.FuncMap{
 	"dur": dur, "clock": clock, "stamp": stamp, "num": num, "figure": figure, "pct": pct, "credits": credits,
-	"out": out, "cut": cut, "join": strings.Join, "seconds": seconds, "often": often, "first": first, "moment": moment,
+	"out": out, "cut": cut, "join": strings.Join, "seconds": seconds, "often": often, "first": first, "last": last, "moment": moment, "soft": soft, "money": money, "ordinal": ordinal, "account": account, "lastAttempt": lastAttempt, "event": func(e *deliver.Event) deliver.Event { return *e },
+	"table": newTable, "ask": newAsk, "reason": reason, "host": func(u string) string { h, _ := place(shownURL(u)); return h },
+	"answer": answer, "title": titled, "count": func(f float64) string { return num(int64(f)) },
 }
 
 // dur formats a duration with about three digits: 812 ms, 3.21 s, 4 min 10 s, 2 h 5 min, 3 d 4
@@ -26,15 +31,15 @@ func dur(d time.Duration) string {
 	case d == 0:
 		return "0"
 	case d < 10*time.Microsecond:
-		return "< 0.01 ms"
+		return "<\u00a00.01\u00a0ms"
 	case d < time.Millisecond:
-		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 2, 64) + " ms"
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 2, 64) + "\u00a0ms"
 	case d < 10*time.Millisecond:
-		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 1, 64) + " ms"
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 1, 64) + "\u00a0ms"
 	case d < time.Second:
-		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
-	case d < time.Minute:
-		return strconv.FormatFloat(d.Seconds(), 'f', 2, 64) + " s"
+		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + "\u00a0ms"
+	case d < time.Minute-50*time.Millisecond:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "\u00a0s"
 	case d < time.Hour:
 		return two(d, time.Minute, "min", time.Second, "s")
 	case d < 48*time.Hour:
@@ -46,11 +51,68 @@ func dur(d time.Duration) string {
 // two formats a duration in two units. It omits the second if it is 0.
 func two(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
 	d = d.Round(small)
-	text := strconv.FormatInt(int64(d/large), 10) + " " + largeName
+	text := strconv.FormatInt(int64(d/large), 10) + "\u00a0" + largeName
 	if rest := d % large / small; rest > 0 {
-		text += " " + strconv.FormatInt(int64(rest), 10) + " " + smallName
+		text += " " + strconv.FormatInt(int64(rest), 10) + "\u00a0" + smallName
 	}
 	return text
+}
+
+// about formats how long something is ago, or in the future, without false exactness.
+func about(d time.Duration) string {
+	switch d = max(d, -d); {
+	case d < time.Minute:
+		return dur(d.Truncate(time.Second))
+	case d < time.Hour:
+		return dur(d.Truncate(time.Minute))
+	case d < 10*time.Hour:
+		return dur(d.Truncate(time.Minute))
+	case d < 48*time.Hour:
+		return dur(d.Truncate(time.Hour))
+	}
+	return dur(d.Truncate(24 * time.Hour))
+}
+
+// Ago shows a time by how long ago it is, or in what time it comes; the exact time is its title.
+func (v *view) Ago(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	d := v.c.cfg.Now().Sub(t)
+	text := about(d)
+	switch {
+	case d >= time.Second:
+		text += " ago"
+	case d > -time.Second:
+		text = "now"
+	default:
+		text = "in " + text
+	}
+	return timed(t, text, " data-age")
+}
+
+// For shows how long something has lasted.
+func (v *view) For(since time.Time) template.HTML {
+	return timed(since, about(v.c.cfg.Now().Sub(since)), "")
+}
+
+// Clock shows the time of a day if that is today, otherwise also the day.
+func (v *view) Clock(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	now, t := v.c.cfg.Now().UTC(), t.UTC()
+	switch {
+	case now.YearDay() == t.YearDay() && now.Year() == t.Year():
+		return timed(t, t.Format("15:04:05"), "")
+	case now.Sub(t).Abs() < 180*24*time.Hour:
+		return timed(t, t.Format("2 Jan 15:04"), "")
+	}
+	return timed(t, t.Format("2006-01-02"), "")
+}
+
+func timed(t time.Time, text, more string) template.HTML {
+	return template.HTML(`<time datetime="` + stamp(t) + `" title="` + clock(t) + ` UTC"` + more + `>` + text + `</time>`)
 }
 
 // clock formats a time in UTC to the second. The zero time is a dash.
@@ -100,26 +162,31 @@ func group(digits string) string {
 	return b.String()
 }
 
-// figure formats a number with about three digits.
+// figure formats a number: whole from 100 on, otherwise with one decimal, below 1 with two.
 func figure(f float64) string {
-	switch {
-	case f >= 1000 || f <= -1000:
-		return num(int64(f))
-	case f >= 100 || f <= -100:
-		return strconv.FormatFloat(f, 'f', 0, 64)
+	switch size := math.Abs(f); {
+	case size >= 100:
+		return num(int64(math.Round(f)))
+	case size >= 1 || f == 0:
+		return strconv.FormatFloat(f, 'f', 1, 64)
+	case size < 0.005:
+		return "< 0.01"
 	}
-	return strconv.FormatFloat(f, 'g', 3, 64)
+	return money(f)
 }
+
+// money formats a price with two decimals.
+func money(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) }
 
 // pct formats a share in percent.
 func pct(share float64) string {
 	if share > 0 && share < 0.001 {
-		return "< 0.1 %"
+		return "<\u00a00.1\u00a0%"
 	}
-	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
+	return strconv.FormatFloat(share*100, 'f', 1, 64) + "\u00a0%"
 }
 
-// credits formats an amount in whole credits and thousandths.
+// credits formats an amount in credits with three decimals.
 func credits(c billing.Credits) string {
 	sign := ""
 	if c < 0 {
@@ -128,11 +195,7 @@ func credits(c billing.Credits) string {
 	// Not -c, because the smallest int64 has no positive counterpart.
 	whole, rest := c/billing.Credit, c%billing.Credit
 	whole, rest = max(whole, -whole), max(rest, -rest)
-	text := sign + group(strconv.FormatInt(int64(whole), 10))
-	if rest != 0 {
-		text += "." + strings.TrimRight(strconv.FormatInt(int64(rest+billing.Credit), 10)[1:], "0")
-	}
-	return text
+	return sign + group(strconv.FormatInt(int64(whole), 10)) + "." + strconv.FormatInt(int64(rest+billing.Credit), 10)[1:]
 }
 
 // cut shortens an untrusted text.
@@ -183,4 +246,66 @@ func often(perSecond float64) string {
 func first(n int, list any) any {
 	v := reflect.ValueOf(list)
 	return v.Slice(0, min(n, v.Len())).Interface()
+}
+
+// last returns the last n bytes of an id.
+func last(n int, id string) string { return id[max(0, len(id)-n):] }
+
+var breaks = strings.NewReplacer("/", "<wbr>/", "@", "<wbr>@", ".", "<wbr>.", "?", "<wbr>?", "&amp;", "<wbr>&amp;", "-", "-<wbr>", "_", "_<wbr>", ":", ":<wbr>")
+
+// soft escapes a name or an address, and lets a line end within it.
+func soft(text string) template.HTML {
+	return template.HTML(breaks.Replace(template.HTMLEscapeString(text)))
+}
+
+// account returns the name under which the author's account is watched.
+func account(e deliver.Event) string {
+	if e.Platform != "" {
+		return e.Platform + ":" + e.AuthorUsername
+	}
+	return e.AuthorUsername
+}
+
+// titled returns a word with a capital letter.
+func titled(word string) string {
+	if word == "" {
+		return ""
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
+}
+
+// tableData is what a table's template gets.
+type tableData struct {
+	V      *view
+	Rows   any
+	Choose bool // rows can be chosen for a form
+}
+
+func newTable(v *view, rows any, choose ...bool) tableData {
+	return tableData{v, rows, len(choose) > 0 && choose[0]}
+}
+
+// question is what is asked before a form is sent.
+type question struct {
+	V                       *view
+	Action, Title, Text, Do string
+	Danger                  bool
+}
+
+func newAsk(v *view, action, title, text, do string, danger bool) question {
+	return question{v, action, title, text, do, danger}
+}
+
+// Hours reports whether the form asks for a time.
+func (q question) Hours() bool { return q.Action == "recover" || q.Action == "replay" }
+
+// reason says in words why a monitor or rule is paused or fails.
+func reason(stored string) string {
+	switch stored {
+	case monitor.ReasonUser:
+		return "paused by its owner"
+	case monitor.ReasonCredits:
+		return "credits ran out"
+	}
+	return strings.TrimPrefix(stored, monitor.ReasonUpstream)
 }

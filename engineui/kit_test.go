@@ -3,9 +3,11 @@ package engineui_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,27 +17,30 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // byHeader takes the viewer's name from a header: "operator", or an owner, who may write
-// unless the name ends in "-reader".
+// unless the name ends in "-reader", and manage keys if it ends in "-admin".
 func byHeader(r *http.Request) (engineui.Viewer, error) {
-	switch who := r.Header.Get("Viewer"); who {
+	who, reads := strings.CutSuffix(r.Header.Get("Viewer"), "-reader")
+	switch who {
 	case "":
 		return engineui.Viewer{}, engineui.ErrDenied
 	case "operator":
-		return engineui.Viewer{Name: "operator", All: true, Write: true}, nil
+		return engineui.Viewer{Name: "operator", All: true, Write: !reads, Admin: true}, nil
 	default:
-		owner, reads := strings.CutSuffix(who, "-reader")
-		return engineui.Viewer{Name: owner, Owner: owner, Write: !reads}, nil
+		owner, admin := strings.CutSuffix(who, "-admin")
+		return engineui.Viewer{Name: owner, Owner: owner, Write: !reads, Admin: admin || reads}, nil
 	}
 }
 
@@ -50,7 +55,24 @@ type world struct {
 	platform *enginetest.Platform
 	store    *memory.Store
 	engine   *streamwatch.Engine
-	ids      []string // of globex's records
+	keys     *apikey.Manager // nil without withKeys
+	ids      []string        // of globex's records
+}
+
+// records are an owner's records in the store, as text.
+func (w *world) records(owner string) string {
+	w.t.Helper()
+	var b strings.Builder
+	for _, kind := range []record.Kind{record.Monitor, record.Rule, record.Endpoint, record.APIKey} {
+		list, _, err := w.store.Ports().Records.List(context.Background(), record.Query{Owner: owner, Kind: kind, Limit: 100})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, r := range list {
+			fmt.Fprintln(&b, r.Kind, r.ID, r.Name, r.Status, r.Version, string(r.Data))
+		}
+	}
+	return b.String()
 }
 
 // newWorld starts one in which acme watches acme_news and globex watches globex_news,
@@ -72,7 +94,7 @@ func newWorld(t *testing.T, change ...func(*streamwatch.Config, *engineui.Config
 	if err := w.engine.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ui.Engine = w.engine
+	ui.Engine, w.keys = w.engine, ui.Keys
 	if w.Console, err = engineui.New(ui); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +168,7 @@ type tag struct {
 // tags reads a page, and reports tags that are not closed as they were opened.
 func tags(t *testing.T, page string) (all []tag) {
 	t.Helper()
-	void := []string{"meta", "link", "input", "br", "hr", "img"}
+	void := []string{"meta", "link", "input", "br", "hr", "img", "wbr"}
 	var open []string
 	for z := html.NewTokenizer(strings.NewReader(page)); ; {
 		kind := z.Next()
@@ -240,4 +262,16 @@ func sound(t *testing.T, page string) {
 	if !ids["content"] || all[0].name != "html" || all[0].attr["lang"] == "" {
 		t.Error("there is no skip link's target, or no language")
 	}
+}
+
+// plain is the text of a page, without tags, and with one space for any number.
+func plain(page string) string {
+	page = regexp.MustCompile(`<wbr>`).ReplaceAllString(page, "")
+	page = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")
+	return strings.Join(strings.Fields(html.UnescapeString(page)), " ")
+}
+
+// holds reports whether a page has something in its text or in its tags.
+func holds(page, want string) bool {
+	return strings.Contains(page, want) || strings.Contains(plain(page), want)
 }

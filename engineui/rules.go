@@ -4,31 +4,75 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // Limits of the page of rules.
 const (
-	rulesShown = 50
 	triedPosts = 100 // number of the owner's newest posts that a query is tried on
 	triedShown = 20
 	maxQuery   = 4096 // maximum length of a query to try, in bytes
 )
 
-// rulesData is a page of an owner's rules, and the result of trying a query.
-type rulesData struct {
-	Rules []rule.Rule
-	Page  int
-	More  bool // there is another page
-	Try   *tried
-	Text  string // text of the query
+// ruleRow is a rule with its price.
+type ruleRow struct {
+	rule.Rule
+	Price billing.Price
 }
 
-// Before and After return the numbers of the previous and the next page.
-func (d *rulesData) Before() int { return d.Page - 1 }
-func (d *rulesData) After() int  { return d.Page + 1 }
+func (c *Console) ruleRow(v *view, owner, id string) (r ruleRow, err error) {
+	r.Rule, err = c.engine.Rules().Get(v.Context(), owner, id)
+	r.Price = c.engine.PriceRule(r.Rule)
+	return r, err
+}
+
+// rulesData is the list of rules, and the result of trying a query.
+type rulesData struct {
+	*listData
+	Try  *tried
+	Text string // text of the query
+}
+
+// ruleData is the data of a rule's page.
+type ruleData struct {
+	ruleRow
+	Endpoints []endpointRow
+	Try       *tried
+}
+
+// rule loads the page of one rule.
+func (c *Console) rule(v *view) (any, error) {
+	var d ruleData
+	var err error
+	if d.ruleRow, err = c.ruleRow(v, v.Owner, v.query.Get("rule")); err != nil {
+		return nil, refused(err)
+	}
+	if d.Endpoints, err = c.endpointsOf(v, d.ID); err != nil {
+		return nil, err
+	}
+	d.Try, err = c.try(v, d.Query)
+	return d, err
+}
+
+var ruleActions = sourceActions("rule", func(e *streamwatch.Engine) sources[rule.Rule] { return e.Rules() }, func(r *rule.Rule) string { return r.Tag })
+
+// rulesActions are those of the list of rules.
+var rulesActions = map[string]action{
+	"make": func(c *Console, v *view) (done, error) {
+		every, err := v.seconds("every")
+		if err != nil {
+			return done{}, err
+		}
+		r, err := c.engine.Rules().Create(v.Context(), rule.CreateRequest{Owner: v.newOwner(), Tag: strings.TrimSpace(v.PostForm.Get("name")), Query: strings.TrimSpace(v.PostForm.Get("query")),
+			Platform: strings.TrimSpace(v.PostForm.Get("platform")), Interval: every, Schedule: strings.TrimSpace(v.PostForm.Get("schedule")), WebhookURL: strings.TrimSpace(v.PostForm.Get("url"))})
+		return made(v, "rule", r.ID, r.WebhookSecret, r.WebhookURL), refused(err)
+	},
+}
 
 // tried is the result of trying a query on the newest posts.
 type tried struct {
@@ -47,18 +91,16 @@ type triedPost struct {
 	Clauses []query.Explanation
 }
 
-// rules loads the page of the filter rules.
+// rules loads the list of rules, and tries a query.
 func (c *Console) rules(v *view) (any, error) {
-	d := &rulesData{Text: v.query.Get("query")}
-	var err error
-	if d.Page, err = v.number("page", 1, 1, 1_000_000); err != nil {
-		return nil, err
-	}
-	page, err := c.engine.Rules().Page(v.Context(), rule.Query{Owner: v.Owner, Page: d.Page, PageSize: rulesShown})
+	list, entries, err := c.list(v, record.Rule, "active", "paused")
 	if err != nil {
 		return nil, err
 	}
-	d.Rules, d.More = page.Rules, page.Total > d.Page*rulesShown
+	d := &rulesData{listData: list, Text: v.query.Get("query")}
+	if d.Rows, err = rows(entries, func(e *entry) (ruleRow, error) { return c.ruleRow(v, e.owner, e.ID) }); err != nil {
+		return nil, err
+	}
 	if strings.TrimSpace(d.Text) != "" {
 		d.Try, err = c.try(v, d.Text)
 	}
