@@ -60,7 +60,7 @@ type Config struct {
 	// (FetchRate) set the pace. Each of Sources has its own Detect. Without Fetcher, only DeliverBy
 	// may be set here.
 	Detect detect.Config
-	// Deliver tunes the dispatcher. The engine sets its Outbox, Endpoints, Replays, Elsewhere,
+	// Deliver tunes the dispatcher. The engine sets its Outbox, Endpoints, Replays, Elsewhere, Settled,
 	// Logger and Now: New returns an error if one of them is set. Each of Senders serves a URL
 	// scheme; one for "https" or "http" replaces the webhook sender.
 	Deliver dispatch.Config
@@ -136,6 +136,7 @@ func (c *Config) refuseSet() error {
 		{"Deliver.Replays", c.Deliver.Replays != nil},
 		{"Deliver.Logger", c.Deliver.Logger != nil},
 		{"Deliver.Now", c.Deliver.Now != nil},
+		{"Deliver.Settled", c.Deliver.Settled != nil},
 		{"Deliver.Elsewhere", c.Deliver.Elsewhere != nil},
 		{fmt.Sprintf("Deliver.Senders[%q]", deliver.SchemeHandler), c.Deliver.Senders[deliver.SchemeHandler] != nil},
 		{"Webhook.Now", c.Webhook.Now != nil},

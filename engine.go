@@ -111,6 +111,8 @@ func (e *Engine) wire() (err error) {
 	stored := endpoints.NewStore(e.store.Ports().Records, e.cfg.Sealer)
 	dc.Outbox, dc.Endpoints, dc.Replays = notedOutbox{e.store.Ports().Outbox, e.writes}, stored, e.store.Ports().Replays
 	dc.Logger, dc.Now = e.cfg.Logger, e.now
+	e.reports = e.newReports()
+	dc.Settled = func(o dispatch.Settled) { e.reports.Settled(o, e.now()) }
 	dc.Senders = map[string]deliver.Sender{"https": e.webhook, "http": e.webhook}
 	for scheme, s := range e.cfg.Deliver.Senders {
 		dc.Senders[scheme] = s

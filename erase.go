@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/internal/report"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule"
@@ -69,6 +70,9 @@ func (e *Engine) Erase(ctx context.Context, owner string) (r storage.Erased, err
 		if erased == (storage.Erased{}) {
 			break
 		}
+	}
+	if err := report.Forget(ctx, e.store.Ports().State, owner); err != nil {
+		return r, fmt.Errorf("streamwatch: erase: %w", err)
 	}
 	return r, e.refuse(ctx, owner) // again for nodes that have read the records in between
 }

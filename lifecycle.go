@@ -129,6 +129,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	run("rules", nil, e.rules.Run)
 	run("records", nil, e.follower.Run)
 	run("endpoints", nil, e.watchEndpoints)
+	run("reports", nil, e.runReports) // stops last: it saves what the others have done
 	e.cfg.Logger.Info("engine started", "sources", e.cfg.sourceNames(), "fleet", e.fleet != nil)
 	return nil
 }

@@ -34,6 +34,7 @@ type records struct {
 	searches   *ruleTracker
 	platforms  *platforms.Set
 	dispatcher *dispatch.Dispatcher
+	reports    *reports
 	tell       func()               // tells other nodes of a change
 	now        func() time.Time     // the store's clock, or Config.Now
 	onTrouble  func(detect.Trouble) // Config.OnTrouble; nil for none
@@ -84,6 +85,7 @@ func (r *records) follow(ctx context.Context, entry record.Entry) error {
 	case record.Owner: // is being erased: what is stored of it is about to go
 		gone := func(owner string) bool { return record.OwnerID(owner) == entry.ID }
 		r.dispatcher.DropOwner(gone)
+		r.reports.Drop(gone)
 		return ignoreEnd(errors.Join(r.monitors.End(ctx, gone), r.rules.End(ctx, gone)))
 	}
 	return nil // keys need nothing: they are read from the store for each request

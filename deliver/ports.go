@@ -85,6 +85,9 @@ type Log interface {
 	// Delivery returns one delivery. It returns ErrDeliveryNotFound if the id is unknown,
 	// removed or another owner's.
 	Delivery(ctx context.Context, owner, id string) (LogEntry, error)
+	// Waiting counts the deliveries of endpoints that are not final, by id of the endpoint. It
+	// leaves out an endpoint without any, and does not check owners.
+	Waiting(ctx context.Context, endpointIDs ...string) (map[string]Waiting, error)
 	// Events returns up to limit events of an owner with a sequence number above
 	// afterSeq, in order; none for a limit of 0 or less. Removed events are left out
 	// and do not count towards limit.
@@ -95,6 +98,12 @@ type Log interface {
 	Epoch(ctx context.Context) (uint64, error)
 }
 
+// Waiting are the deliveries of an endpoint that are not final.
+type Waiting struct {
+	Count  int64
+	Oldest time.Time // the first Delivery.CreatedAt
+}
+
 // LogQuery selects deliveries of one owner.
 type LogQuery struct {
 	Owner          string
@@ -103,6 +112,7 @@ type LogQuery struct {
 	AuthorUsername string     // "" for all; compared without case
 	State          State      // "" for all
 	Via            Via        // "" for all: see Via.Prefixes
+	EndpointID     string     // "" for all; or HandlerEndpoint(name)
 	// Since and Until select events detected at Since or later and before Until. The zero time
 	// means no limit.
 	Since, Until time.Time

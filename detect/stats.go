@@ -19,6 +19,7 @@ type Stats struct {
 	Calls      int64 // upstream calls made
 	Pages      int64 // pages read
 	PollErrors int64
+	LastError  error // of the last poll of an account or query that failed; nil for none
 	Panics     int64 // Fetcher calls that panicked
 	Unchanged  int64 // first pages reported as unchanged and therefore not read
 
@@ -183,6 +184,9 @@ func (d *Detector) Stats() Stats {
 	}
 	if d.probes != nil {
 		s.Probes = d.probes.Stats()
+	}
+	if err := p.LastError.Load(); err != nil {
+		s.LastError = *err
 	}
 	return s
 }

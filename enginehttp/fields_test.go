@@ -166,6 +166,7 @@ var badFields = []struct {
 	{"GET", monitors + "?offset=1000000001", "", 422, "offset"},
 	{"GET", social + "/stream/logs?limit=1.5", "", 422, "limit"},
 	{"GET", social + "/stream/logs?offset=", "", 422, "offset"},
+	{"GET", social + "/stream/logs?webhook_id=a%20b", "", 422, "webhook_id \\\"a b\\\" is not allowed"},
 	{"GET", social + "/stream/logs?rule_id=a%20b", "", 422, "rule_id \\\"a b\\\" is not allowed"},
 	{"GET", social + "/stream/logs?monitor_id=m&rule_id=r", "", 422, "rule_id \\\"r\\\" is not allowed: want either rule_id or monitor_id, not both"},
 	{"GET", social + "/stream/billing-logs?limit=x", "", 422, "limit"},

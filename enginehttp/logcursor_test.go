@@ -82,6 +82,7 @@ func TestLogCursorOfAnotherQuestion(t *testing.T) {
 			path + "&page=2":                             "either page or cursor, not both",
 			path + "&offset=2":                           "either offset or cursor, not both",
 			"/stream/logs?sort=asc&author_username=nasa": "the same question",
+			"/stream/logs?sort=asc&webhook_id=nasa":      "the same question",
 		} {
 			a := w.do(mine, "GET", social+other+"&cursor="+next, "")
 			if want == "" && a.status != 200 || want != "" && (a.status != 422 || !strings.Contains(a.body, want)) {

@@ -206,18 +206,18 @@ func (p *params) window() (since, until time.Time) {
 	return since, until
 }
 
-// deliveryLogs lists the deliveries of one monitor or rule, or of all of the owner's.
+// deliveryLogs lists the deliveries of one monitor or rule, of one webhook, or of all of the owner's.
 func (h webhookAPI) deliveryLogs(c *call) (reply, error) {
 	p := c.params()
 	kind, id := p.source()
-	return h.logPage(c, p, deliver.LogQuery{SourceKind: kind, SourceID: id})
+	return h.logPage(c, p, deliver.LogQuery{SourceKind: kind, SourceID: id, EndpointID: p.id("webhook_id")})
 }
 
 func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error) {
 	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, p.account("author_username"), p.oneOf("sort", "desc", "asc") == "asc"
 	filterByStatus(&q, p.oneOf("delivery_status", append([]string{""}, statuses...)...))
 	q.Since, q.Until = p.window()
-	cs := h.cursors(c, "delivery_logs", string(q.SourceKind), q.SourceID, strings.ToLower(q.AuthorUsername), string(q.State), string(q.Via),
+	cs := h.cursors(c, "delivery_logs", string(q.SourceKind), q.SourceID, q.EndpointID, strings.ToLower(q.AuthorUsername), string(q.State), string(q.Via),
 		instant(q.Since), instant(q.Until), strconv.FormatBool(q.Asc))
 	out, list, err := readLog[deliveryRecord](p, cs, func(page, size int, cursor string) ([]deliver.LogEntry, int, string, error) {
 		q.Page, q.PageSize, q.Cursor = page, size, cursor

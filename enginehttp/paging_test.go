@@ -108,7 +108,7 @@ func TestLimitAndOffset(t *testing.T) {
 }
 
 // rule_id selects the webhooks and log entries of a rule, as monitor_id does those of
-// a monitor.
+// a monitor, and webhook_id the log entries of a webhook.
 func TestRuleIDSelects(t *testing.T) {
 	w := newWorld(t)
 	if a := w.do(mine, "POST", webhooks, `{"rule_id":"{rule}","url":"https://hooks.example.com/rule"}`); a.status != 201 {
@@ -121,10 +121,12 @@ func TestRuleIDSelects(t *testing.T) {
 		social + "/stream/logs?rule_id={rule}":               `"total":0`,
 		social + "/stream/logs?rule_id={monitor}":            `"total":0`,
 		social + "/stream/logs?monitor_id={monitor}":         `"total":1`,
+		social + "/stream/logs?webhook_id={webhook}":         `"webhook_id":"{webhook}"`,
+		social + "/stream/logs?webhook_id={monitor}":         `"total":0`,
 		social + "/stream/billing-logs?rule_id={rule}":       `"total":0`,
 		social + "/stream/billing-logs?monitor_id={monitor}": `"total":0`,
 	} {
-		if a := w.do(mine, "GET", path, ""); a.status != 200 || !strings.Contains(a.body, want) {
+		if a := w.do(mine, "GET", path, ""); a.status != 200 || !strings.Contains(a.body, w.ids[mine].Replace(want)) {
 			t.Errorf("%s: %d %s, want %s", path, a.status, a.body, want)
 		}
 	}

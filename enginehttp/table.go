@@ -74,7 +74,7 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", reads: true, fields: []string{"query"}, serve: rules.validateRule},
 		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: rules.rulePricing},
 
-		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", params: with("monitor_id", "rule_id", "author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: webhooks.deliveryLogs},
+		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", params: with("monitor_id", "rule_id", "webhook_id", "author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: webhooks.deliveryLogs},
 		{method: "GET", path: seg + "/stream/billing-logs", name: "billing_logs", params: with("monitor_id", "rule_id", "since", "until", "sort", "cursor"), serve: h.billingLogs},
 	}
 }

@@ -52,10 +52,21 @@ type Config struct {
 	// has failed for good: see deliver.Notice. It is called without locks and concurrently. It
 	// must not block, because outcomes are recorded after it returns. Defaults to none.
 	Observer func(deliver.Notice)
+	// Settled is called with each outcome, after it was recorded. It is called by one goroutine,
+	// which waits for it. Defaults to none.
+	Settled func(Settled)
 	// Logger gets messages for an operator. Defaults to none.
 	Logger *slog.Logger
 	// Now returns the time for timestamps. Waits use the runtime's timers. Defaults to time.Now.
 	Now func() time.Time
+}
+
+// Settled is the outcome of a delivery.
+type Settled struct {
+	Delivery   *deliver.Delivery // before the outcome; read-only
+	Settlement *deliver.Settlement
+	Replayed   bool // a step of a replay made the delivery
+	Refused    bool // no attempt was made: the endpoint is disabled
 }
 
 // Endpoints is what a Dispatcher needs of an endpoints.Store.
@@ -136,6 +147,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Observer == nil {
 		c.Observer = func(deliver.Notice) {}
+	}
+	if c.Settled == nil {
+		c.Settled = func(Settled) {}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -35,6 +35,7 @@ type settler struct {
 type outcome struct {
 	item       *item
 	settlement deliver.Settlement
+	refused    bool
 }
 
 func newSettler(cfg *Config, sched *scheduler) *settler {
@@ -88,6 +89,10 @@ func (s *settler) write(run context.Context, group []outcome) {
 		timer.Stop()
 	}
 	s.sched.release(group)
+	for i := range group {
+		o := &group[i]
+		s.cfg.Settled(Settled{Delivery: &o.item.Delivery, Settlement: &o.settlement, Replayed: o.item.replayed, Refused: o.refused})
+	}
 	s.tellExhausted(group)
 }
 

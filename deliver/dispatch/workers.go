@@ -34,7 +34,7 @@ func (w *workers) do(ctx context.Context, j *job) {
 		w.readEndpoint(ctx, j.lane)
 	case jobRefuse:
 		for _, it := range j.items {
-			w.settler.put(outcome{it, w.sched.refuse(it, j.refusal)})
+			w.settler.put(outcome{it, w.sched.refuse(it, j.refusal), true})
 		}
 	case jobAttempt:
 		w.attempt(ctx, j)
@@ -65,7 +65,7 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 	a := deliver.Attempt{N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),
 		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview}
 	w.timing.record(it.Event, it.replayed, &a, res.OK)
-	w.settler.put(outcome{it, w.sched.conclude(j, &res, &a, end, timedOut)})
+	w.settler.put(outcome{it, w.sched.conclude(j, &res, &a, end, timedOut), false})
 }
 
 // readEndpoint reads the record of a lane. At most one worker does so at a time for each lane.

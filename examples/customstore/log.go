@@ -29,7 +29,8 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (page d
 				(q.AuthorUsername == "" || strings.EqualFold(q.AuthorUsername, ev.AuthorUsername)) &&
 				(q.SourceKind == "" || q.SourceKind == ev.Source.Kind) &&
 				(q.State == "" || q.State == d.State) &&
-				(q.Via == "" || q.Via == deliver.ViaOf(d.EndpointID)) && within(ev.DetectedAt, q.Since, q.Until) {
+				(q.Via == "" || q.Via == deliver.ViaOf(d.EndpointID)) &&
+				(q.EndpointID == "" || q.EndpointID == d.EndpointID) && within(ev.DetectedAt, q.Since, q.Until) {
 				ids = append(ids, id)
 			}
 		}
@@ -73,6 +74,24 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (e deliver.
 		return deliver.LogEntry{}, deliver.ErrDeliveryNotFound
 	}
 	return e, err
+}
+
+func (l deliveryLog) Waiting(ctx context.Context, endpointIDs ...string) (map[string]deliver.Waiting, error) {
+	waiting := make(map[string]deliver.Waiting)
+	err := l.s.view(ctx, func(st *state, _ time.Time) {
+		for id, d := range st.Deliveries.all() {
+			if d.State.Final() || !slices.Contains(endpointIDs, d.EndpointID) {
+				continue
+			}
+			w, made := waiting[d.EndpointID], st.delivery(id, d).CreatedAt
+			if w.Count == 0 || made.Before(w.Oldest) {
+				w.Oldest = made
+			}
+			w.Count++
+			waiting[d.EndpointID] = w
+		}
+	})
+	return waiting, err
 }
 
 func (s *state) entry(id string, d delivery) deliver.LogEntry {

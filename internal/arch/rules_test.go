@@ -28,7 +28,7 @@ var levels = [][]string{
 	{"internal/control"},
 	{"monitor", "apikey", "rule"},
 	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub", "deliver/internal/delivertest"},
-	{"deliver/endpoints"},
+	{"deliver/endpoints", "internal/report"},
 	{"internal/seen", "internal/due", "internal/lateness"},
 	{"internal/pace", "internal/probe", "detect/internal/spend"},
 	{"detect/internal/schedule", "detect/internal/budget"},

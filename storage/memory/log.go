@@ -32,7 +32,8 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 			continue
 		}
 		for i, d := range e.deliveries {
-			if (q.State == "" || d.state == q.State) && (q.Via == "" || deliver.ViaOf(d.endpointID) == q.Via) {
+			if (q.State == "" || d.state == q.State) && (q.Via == "" || deliver.ViaOf(d.endpointID) == q.Via) &&
+				(q.EndpointID == "" || d.endpointID == q.EndpointID) {
 				matching = append(matching, found{d, place{e.seq, uint64(i)}})
 			}
 		}
@@ -63,6 +64,24 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 		return deliver.LogEntry{}, deliver.ErrDeliveryNotFound
 	}
 	return d.entry(), nil
+}
+
+func (l deliveryLog) Waiting(ctx context.Context, endpointIDs ...string) (map[string]deliver.Waiting, error) {
+	s := l.s
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	waiting := make(map[string]deliver.Waiting, len(endpointIDs))
+	for _, id := range endpointIDs {
+		lane := s.events.open.lanes[id]
+		if lane == nil {
+			continue
+		}
+		oldest := slices.MinFunc(lane.due, func(a, b *delivery) int { return a.createdAt.Compare(b.createdAt) })
+		waiting[id] = deliver.Waiting{Count: int64(len(lane.due)), Oldest: oldest.createdAt}
+	}
+	return waiting, nil
 }
 
 func (l deliveryLog) Epoch(ctx context.Context) (uint64, error) {

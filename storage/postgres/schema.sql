@@ -138,6 +138,7 @@ CREATE TABLE deliveries (
 ) WITH (fillfactor = 80);
 CREATE INDEX deliveries_due ON deliveries (due_at, n) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, due_at, n) WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_by_endpoint ON deliveries (endpoint_id, n);
 CREATE INDEX deliveries_of_part ON deliveries (part, due_at) WHERE due_at IS NOT NULL;
 
 CREATE TABLE attempts (

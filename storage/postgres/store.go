@@ -18,10 +18,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
-var (
-	_ storage.Store   = (*Store)(nil)
-	_ storage.Sweeper = (*Store)(nil)
-)
+var _ storage.Store = (*Store)(nil)
 
 // Store is a storage.Store on PostgreSQL. It is safe for concurrent use.
 type Store struct {
@@ -46,14 +43,8 @@ type Store struct {
 // Ports returns the store's ports.
 func (s *Store) Ports() storage.Ports {
 	ports := s.roles.Ports()
-	ports.Now, ports.Members, ports.Signals, ports.Sweeper = s.roles.Now, members{s}, signals{s}, s
+	ports.Now, ports.Members, ports.Signals = s.roles.Now, members{s}, signals{s}
 	return ports
-}
-
-// Sweep implements storage.Sweeper. Each of its transactions removes up to 32 events, and up to 256
-// entries or records.
-func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
-	return s.roles.Sweep(ctx, owner, targets...)
 }
 
 // Close waits for the calls in progress and closes the connections. Every later call returns

@@ -16,6 +16,7 @@ type pageQuery struct {
 	asc         bool
 	cursor      string // with a cursor the page is ignored
 	page, size  int
+	uncounted   bool // how many rows match need not be known
 
 	conditions []any // of the list's scan script; nil if all rows match
 	chunk      int   // the maximum number of rows that the script looks at
@@ -48,8 +49,9 @@ func (p *pager) add(row string) {
 }
 
 // rows returns the ids of the rows on a page, how many rows match, and the cursor of the next page,
-// "" if there is none. With conditions it looks at all rows of the owner in several calls. Each call
-// sees the state at its own moment.
+// "" if there is none. With conditions it looks at the rows of the owner in several calls: at all, or
+// if they need not be counted at those after the cursor until the page is full. Each call sees the
+// state at its own moment.
 func (s *Store) rows(ctx context.Context, q pageQuery) (ids []any, total int, next string, err error) {
 	if q.cursor != "" {
 		q.page = 1
@@ -71,7 +73,11 @@ func (s *Store) rows(ctx context.Context, q pageQuery) (ids []any, total int, ne
 		}
 	} else {
 		p = pager{cursor: q.cursor, asc: q.asc, skip: from, room: size}
-		for beyond, more := "", true; more; more = beyond != "" {
+		beyond := ""
+		if q.uncounted && q.cursor != "" {
+			beyond = escaped(q.owner) + q.cursor
+		}
+		for more := true; more; more = beyond != "" && !(q.uncounted && p.more) {
 			args := append([]any{escaped(q.owner), flag(q.asc), beyond, q.chunk}, q.conditions...)
 			out, err := s.run(ctx, q.list+"_scan", args...)
 			if err != nil {

@@ -28,11 +28,14 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	if !isNumber(q.Cursor) {
 		return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
 	}
-	rows := pageQuery{list: "log", owner: q.Owner, asc: q.Asc, cursor: q.Cursor, page: q.Page, size: q.PageSize, chunk: scannedChunk}
-	if q.SourceID != "" || q.SourceKind != "" || q.AuthorUsername != "" || q.State != "" || q.Via != "" || !q.Since.IsZero() || !q.Until.IsZero() {
+	rows := pageQuery{list: "log", owner: q.Owner, asc: q.Asc, cursor: q.Cursor, page: q.Page, size: q.PageSize, uncounted: q.NoTotal, chunk: scannedChunk}
+	if q.EndpointID != "" || q.SourceID != "" || q.SourceKind != "" || q.AuthorUsername != "" || q.State != "" || q.Via != "" || !q.Since.IsZero() || !q.Until.IsZero() {
 		with, without := q.Via.Prefixes()
 		rows.conditions = []any{q.SourceID, withoutCase(q.AuthorUsername), stateLetters[q.State], with, without,
-			string(q.SourceKind), timeBound(q.Since), timeBound(q.Until)}
+			string(q.SourceKind), timeBound(q.Since), timeBound(q.Until), ""}
+		if q.EndpointID != "" {
+			rows.conditions[8] = laneOf(q.EndpointID)
+		}
 		if !q.Since.IsZero() || !q.Until.IsZero() {
 			rows.chunk = datedChunk
 		}
@@ -62,6 +65,34 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 		return deliver.LogEntry{}, deliver.ErrDeliveryNotFound
 	}
 	return found[0], nil
+}
+
+func (l deliveryLog) Waiting(ctx context.Context, endpointIDs ...string) (map[string]deliver.Waiting, error) {
+	waiting := make(map[string]deliver.Waiting, len(endpointIDs))
+	for _, id := range endpointIDs {
+		var w deliver.Waiting
+		oldest := ""
+		for beyond, more := "", true; more; more = beyond != "" {
+			out, err := l.s.run(ctx, "log_waiting", laneOf(id), beyond, scannedChunk, oldest)
+			if err != nil {
+				return nil, err
+			}
+			n, err := decimal(text(out[1]))
+			if err != nil {
+				return nil, err
+			}
+			w.Count += n
+			beyond, oldest = text(out[0]), text(out[2])
+		}
+		if w.Count > 0 {
+			d := decoder{rest: oldest}
+			if w.Oldest = d.stamp(d.take(stampLen)); d.err != nil {
+				return nil, d.err
+			}
+			waiting[id] = w
+		}
+	}
+	return waiting, nil
 }
 
 func (l deliveryLog) Epoch(ctx context.Context) (uint64, error) {

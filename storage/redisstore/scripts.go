@@ -35,6 +35,7 @@ var scriptFiles = map[string]string{
 	"log_scan":    "lists times log_scan",
 	"log_entries": "log log_entries",
 	"log_events":  "runs log_events",
+	"log_waiting": "queue times log_waiting",
 
 	"replays_start":   "write records replay replays_start",
 	"replays_running": "replays_running",

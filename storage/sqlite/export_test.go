@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
@@ -118,11 +119,16 @@ func (w onWriter) Search(ctx context.Context, do func(sqlstore.Querier) error) e
 	return w.Read(ctx, do)
 }
 
-// ReadOnWriter reads records as List, Scan, Get and Find do, on the connection of Plans.
-func (s *Store) ReadOnWriter(ctx context.Context, q record.Query) error {
+// OnWriter are ports that read on the connection of Plans.
+func (s *Store) OnWriter() storage.Ports {
 	roles := *s.roles
 	roles.Backend = onWriter{backend{s}}
-	records := roles.Ports().Records
+	return roles.Ports()
+}
+
+// ReadOnWriter reads records as List, Scan, Get and Find do, on the connection of Plans.
+func (s *Store) ReadOnWriter(ctx context.Context, q record.Query) error {
+	records := s.OnWriter().Records
 	_, _, err := records.List(ctx, q)
 	scanErr := records.Scan(ctx, q.Kind, func(record.Record) error { return nil })
 	_, getErr := records.Get(ctx, q.Owner, record.Key{Kind: q.Kind})

@@ -230,7 +230,7 @@ func address(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// makeSchema creates the schema in an empty file.
+// makeSchema creates the schema in an empty file, and what a file of an earlier program has not.
 func makeSchema(ctx context.Context, conn *sql.Conn) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -242,7 +242,7 @@ func makeSchema(ctx context.Context, conn *sql.Conn) (err error) {
 	}()
 	if err := checkFile(ctx, conn); err != errEmpty {
 		if err == nil {
-			_, err = conn.ExecContext(ctx, "COMMIT") // nothing was written
+			_, err = conn.ExecContext(ctx, later+"\nCOMMIT")
 		}
 		return err
 	}

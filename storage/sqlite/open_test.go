@@ -91,6 +91,17 @@ func TestReopen(t *testing.T) {
 	}
 }
 
+// A file of a program without the index gets it.
+func TestOpenAddsAnIndex(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	closed(t, worked(t, path))
+	run(t, raw(t, path), "DROP INDEX deliveries_by_endpoint")
+	s, _ := openAt(t, path, sqlite.Options{})
+	sql, err := s.Ask(t.Context(), "SELECT sql FROM sqlite_schema WHERE name = 'deliveries_by_endpoint'")
+	must(t, err)
+	want(t, "index", sql, "CREATE INDEX deliveries_by_endpoint ON deliveries (endpoint_id)")
+}
+
 // Wherever the log was cut by the crash, what is left is what was committed up
 // to some moment.
 func TestATornLogLosesOnlyItsEnd(t *testing.T) {

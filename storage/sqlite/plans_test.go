@@ -129,3 +129,42 @@ func TestRecordsAreFoundByIndexes(t *testing.T) {
 		want(t, "there are queries "+row.end, asked > 0, true)
 	}
 }
+
+// A page of an endpoint's log must not cost more with the number of the others' deliveries.
+func TestDeliveriesOfAnEndpointAreFoundByIndexes(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, sqlite.Options{})
+	bind(t, s, acme, "a")
+	commitAt(t, s, start, newEvents(acme, "1", "2", "3")...)
+	log := s.OnWriter().Log
+	for _, asc := range []bool{false, true} {
+		q := deliver.LogQuery{Owner: acme.Owner, EndpointID: "a", Asc: asc, PageSize: 1}
+		page, err := log.Deliveries(t.Context(), q)
+		must(t, err)
+		q.Cursor = page.Next
+		_, err = log.Deliveries(t.Context(), q)
+		must(t, err)
+	}
+	_, err := log.Waiting(t.Context(), "a", "b")
+	must(t, err)
+	plans, err := s.Plans(t.Context())
+	must(t, err)
+	for _, row := range []struct{ part, plan string }{
+		{"AND d.endpoint_id = ?3 ORDER BY d.n ASC", "SEARCH d USING INDEX deliveries_by_endpoint (endpoint_id=?)\nSEARCH e USING INTEGER PRIMARY KEY (rowid=?)\n"},
+		{"AND d.endpoint_id = ?3 ORDER BY d.n DESC", "SEARCH d USING INDEX deliveries_by_endpoint (endpoint_id=?)\nSEARCH e USING INTEGER PRIMARY KEY (rowid=?)\n"},
+		{"AND d.n > ? ORDER BY d.n ASC", "SEARCH d USING INDEX deliveries_by_endpoint (endpoint_id=? AND rowid>?)\nSEARCH e USING INTEGER PRIMARY KEY (rowid=?)\n"},
+		{"AND d.n < ? ORDER BY d.n DESC", "SEARCH d USING INDEX deliveries_by_endpoint (endpoint_id=? AND rowid<?)\nSEARCH e USING INTEGER PRIMARY KEY (rowid=?)\n"},
+		{"min(n) AS first", "SEARCH deliveries USING COVERING INDEX deliveries_of_endpoint (endpoint_id=? AND due_at>?)"},
+	} {
+		asked := 0
+		for query, plan := range plans {
+			if !strings.Contains(query, row.part) {
+				continue
+			}
+			if asked++; !strings.Contains(plan, row.plan) || strings.Contains(plan, "TEMP B-TREE FOR ORDER BY") {
+				t.Errorf("%s\nhas the plan\n%swant\n%s", query, plan, row.plan)
+			}
+		}
+		want(t, "there are queries with "+row.part, asked > 0, true)
+	}
+}

@@ -137,6 +137,7 @@ CREATE TABLE deliveries (
 ) STRICT;
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
+` + later + `
 
 CREATE TABLE attempts (
 	delivery         INTEGER NOT NULL, -- deliveries.n
@@ -242,6 +243,9 @@ CREATE TRIGGER state_less AFTER DELETE ON state WHEN old.expires_at IS NOT NULL 
 	UPDATE totals SET state_values = state_values - 1, state_bytes = state_bytes - length(old.data);
 END;
 `
+
+// later is the part of the schema that Open adds to a file without it.
+const later = `CREATE INDEX IF NOT EXISTS deliveries_by_endpoint ON deliveries (endpoint_id); -- ends with n`
 
 // newestEvent is SQL for the highest events.n ever assigned, 0 if there is none.
 const newestEvent = `(SELECT max(totals.newest, coalesce((SELECT max(n) FROM events), 0)) FROM totals)`

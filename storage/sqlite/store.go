@@ -12,10 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/internal/sqlstore"
 )
 
-var (
-	_ storage.Store   = (*Store)(nil)
-	_ storage.Sweeper = (*Store)(nil)
-)
+var _ storage.Store = (*Store)(nil)
 
 // Store is a storage.Store in a file. It is safe for concurrent use.
 type Store struct {
@@ -33,17 +30,7 @@ type Store struct {
 }
 
 // Ports returns the store's ports.
-func (s *Store) Ports() storage.Ports {
-	ports := s.roles.Ports()
-	ports.Sweeper = s
-	return ports
-}
-
-// Sweep implements storage.Sweeper. Each of its transactions removes up to 32 events, and up to 256
-// entries or records.
-func (s *Store) Sweep(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
-	return s.roles.Sweep(ctx, owner, targets...)
-}
+func (s *Store) Ports() storage.Ports { return s.roles.Ports() }
 
 // Close waits for the calls in progress and closes the file. Every later call returns ErrClosed,
 // including a second Close. If ctx ends first, reads and queued writes return ErrClosed. Close then

@@ -94,6 +94,10 @@ func storeCalls() []storeCall {
 			_, err := s.Ports().Log.Delivery(ctx, "acme", id)
 			return err
 		}},
+		{"Log", "Waiting", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Ports().Log.Waiting(ctx, "kept")
+			return err
+		}},
 		{"Log", "Events", func(ctx context.Context, s storage.Store, _ time.Time) error {
 			_, err := s.Ports().Log.Events(ctx, "acme", 0, 1)
 			return err

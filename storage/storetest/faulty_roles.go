@@ -144,6 +144,10 @@ func (l faultyLog) Events(ctx context.Context, owner string, afterSeq uint64, li
 	return answer(ctx, l.f, "Log.Events", func() ([]deliver.Event, error) { return l.real.Events(ctx, owner, afterSeq, limit) })
 }
 
+func (l faultyLog) Waiting(ctx context.Context, endpointIDs ...string) (map[string]deliver.Waiting, error) {
+	return answer(ctx, l.f, "Log.Waiting", func() (map[string]deliver.Waiting, error) { return l.real.Waiting(ctx, endpointIDs...) })
+}
+
 func (l faultyLog) Epoch(ctx context.Context) (uint64, error) {
 	return answer(ctx, l.f, "Log.Epoch", func() (uint64, error) { return l.real.Epoch(ctx) })
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -79,7 +80,7 @@ func logCases() []storeCase {
 			t.same(uncounted, page, "Deliveries shows another page with NoTotal")
 		}})
 	}
-	return append(append(append(cases, wayLogCases()...), eventLogCases()...),
+	return append(slices.Concat(cases, wayLogCases(), endpointLogCases(), eventLogCases()),
 		storeCase{name: "no page and no size mean the first 20", run: func(t *storeTest) {
 			var evs []deliver.Event
 			for i := range 21 {

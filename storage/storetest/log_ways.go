@@ -4,7 +4,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// wayLogCases test queries for a kind of source, and for LogQuery.Via. The store has a rule and a
+// wayLogCases test queries for a kind of source, for LogQuery.Via, and for an endpoint. The store has a rule and a
 // monitor, an endpoint with an id similar to a handler's, and handlers with names similar to a
 // hub's.
 func wayLogCases() []storeCase {
@@ -28,6 +28,12 @@ func wayLogCases() []storeCase {
 		{"a way of one source", query{SourceID: "r1", Via: deliver.ViaHandler}, "2handler:websockets 3handler:a", 2},
 		{"a way in one state", query{State: deliver.StateDelivered, Via: deliver.ViaHandler}, "3handler:a", 1},
 		{"a page of a way", query{Via: deliver.ViaHandler, Page: 2, PageSize: 2}, "3handler:a", 3},
+		{"one endpoint alone", query{EndpointID: "handlers:x"}, "1handlers:x", 1},
+		{"one handler of several alone", query{EndpointID: deliver.HandlerEndpoint("a")}, "1handler:a 3handler:a", 2},
+		{"a page of one handler", query{EndpointID: deliver.HandlerEndpoint("a"), Page: 2, PageSize: 1}, "3handler:a", 2},
+		{"an endpoint in one state", query{EndpointID: deliver.HandlerEndpoint("a"), State: deliver.StatePending}, "1handler:a", 1},
+		{"nothing of an endpoint never seen", query{EndpointID: "handlers"}, "", 0},
+		{"nothing of another owner's endpoint", query{Owner: "globex", EndpointID: "handlers:x"}, "", 0},
 		{"nothing of a kind in another owner's log", query{Owner: "globex", SourceKind: deliver.SourceMonitor}, "", 0},
 	} {
 		row.q.Asc = true

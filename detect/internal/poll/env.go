@@ -82,6 +82,7 @@ type Counters struct {
 	GapCounters
 
 	Lag, Fetch latency.Histogram
+	LastError  atomic.Pointer[error] // of a poll
 	Kinds      [2]KindCounters
 }
 

@@ -272,7 +272,8 @@ func (e *Env) countPoll(p *Poll) {
 	if out.Shallow {
 		c.Shallow.Add(1)
 	}
-	if out.Err != nil {
+	if err := out.Err; err != nil {
 		kind.Errors.Add(1)
+		c.LastError.Store(&err)
 	}
 }

@@ -114,10 +114,7 @@ func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, e
 		b.Reserved -= expired
 		return err
 	})
-	if err != nil {
-		return billing.Balance{}, err
-	}
-	return b, nil
+	return b, err
 }
 
 // entryColumns are the columns of an entry; a row to insert also has recorded_at at the end.
@@ -141,10 +138,7 @@ func appendEntry(values []any, e *billing.Entry, recorded time.Time) []any {
 const enteredAt = `coalesce(at, ` + zeroTime + `)`
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
-	order := "DESC"
-	if q.Asc {
-		order = "ASC"
-	}
+	way, beyond := sorted(q.Asc)
 	limit, offset := pageBounds(q.Page, q.PageSize)
 	from := ` FROM ledger_entries WHERE owner = ? AND ? IN ('', source_id)`
 	args := []any{q.Owner, q.SourceID}
@@ -160,7 +154,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		if err != nil {
 			return billing.EntryPage{}, billing.ErrCursor
 		}
-		behind, shown, offset = " AND n "+beyond(q.Asc)+" ?", []any{n}, 0
+		behind, shown, offset = " AND n "+beyond+" ?", []any{n}, 0
 	}
 	var page billing.EntryPage
 	err := l.Search(ctx, func(r Querier) error {
@@ -173,7 +167,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		}
 		// Read one more row than a page has, to see whether another page follows.
 		err := each(r, `SELECT n, `+entryColumns+
-			from+behind+` ORDER BY n `+order+` LIMIT ? OFFSET ?`, append(append(args, shown...), limit+1, offset), func(found Rows) error {
+			from+behind+` ORDER BY n `+way+` LIMIT ? OFFSET ?`, append(append(args, shown...), limit+1, offset), func(found Rows) error {
 			var n int64
 			var e billing.Entry
 			err := found.Scan(append([]any{&n}, entryFields(&e)...)...)
@@ -185,10 +179,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		}
 		return err
 	})
-	if err != nil {
-		return billing.EntryPage{}, err
-	}
-	return page, nil
+	return page, err
 }
 
 func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
@@ -203,10 +194,7 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 			return err
 		})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return totals, nil
+	return totals, err
 }
 
 // change runs do in a write of some owners, with the entries loaded.

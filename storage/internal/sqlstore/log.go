@@ -15,6 +15,7 @@ type deliveryLog struct{ *Store }
 // logConditions are the conditions of a query on events e and deliveries d, and their arguments.
 type logConditions struct {
 	events, deliveries string
+	ofEndpoint         bool // deliveries of an endpoint: they are looked up, and then their events
 	args               []any
 }
 
@@ -49,6 +50,10 @@ func (l deliveryLog) logged(q *deliver.LogQuery) *logConditions {
 	if q.State != "" {
 		c.deliveries += " AND d.state = " + c.arg(string(q.State))
 	}
+	if q.EndpointID != "" {
+		c.ofEndpoint = deliver.ViaOf(q.EndpointID) == deliver.ViaWebhook // a handler has the events of all owners
+		c.deliveries += " AND d.endpoint_id = " + c.arg(q.EndpointID)
+	}
 	with, without := q.Via.Prefixes()
 	for _, via := range []struct{ prefix, is string }{{with, " = "}, {without, " <> "}} {
 		if via.prefix != "" {
@@ -60,12 +65,15 @@ func (l deliveryLog) logged(q *deliver.LogQuery) *logConditions {
 
 // rows returns SQL for the deliveries that meet the conditions.
 func (c *logConditions) rows() string {
+	if c.ofEndpoint {
+		return ` FROM deliveries d {join} events e ON e.n = d.event WHERE ` + c.events + c.deliveries
+	}
 	return ` FROM events e {join} deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE ` + c.events + c.deliveries
 }
 
 // count returns a query for their number.
 func (l deliveryLog) count(c *logConditions) string {
-	if !l.CountByEvent {
+	if !l.CountByEvent || c.ofEndpoint {
 		return `SELECT count(*)` + c.rows()
 	}
 	return `SELECT CAST(coalesce(sum(c), 0) AS BIGINT) FROM (SELECT (SELECT count(*) FROM deliveries d WHERE ` + ofEvent("d.n", "e.n") + c.deliveries + `) AS c
@@ -81,9 +89,10 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	}
 	conditions := l.logged(&q)
 	from, args := conditions.rows(), conditions.args
-	order := " DESC"
-	if q.Asc {
-		order = " ASC"
+	way, beyond := sorted(q.Asc)
+	order := ` ORDER BY e.seq ` + way + `, d.n ` + way
+	if conditions.ofEndpoint {
+		order = ` ORDER BY d.n ` + way // the same order
 	}
 	limit, offset := pageBounds(q.Page, q.PageSize)
 	behind, shown := "", []any(nil) // SQL for the rows after the cursor, and its arguments
@@ -92,8 +101,8 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &seq, &n); err != nil || fmt.Sprintf("%d.%d", seq, n) != q.Cursor {
 			return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
 		}
-		// The first condition begins the page in the index; the second is on columns of two tables.
-		behind, shown, offset = " AND e.seq "+beyond(q.Asc)+"= ? AND (e.seq, d.n) "+beyond(q.Asc)+" (?, ?)", []any{seq, seq, n}, 0
+		// The first condition begins the page in the index of events, the second in that of deliveries.
+		behind, shown, offset = " AND e.seq "+beyond+"= ? AND d.n "+beyond+" ?", []any{seq, n}, 0
 	}
 	var page deliver.LogPage
 	err := l.Search(ctx, func(r Querier) error {
@@ -104,7 +113,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 			}
 		}
 		// Read one more row than a page has, to see whether another page follows.
-		entries, ns, err := logEntries(r, from+behind+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
+		entries, ns, err := logEntries(r, from+behind+order+` LIMIT ? OFFSET ?`,
 			append(append(args, shown...), limit+1, offset))
 		if n := int(limit); len(entries) > n {
 			entries, page.Next = entries[:n], fmt.Sprintf("%d.%d", entries[n-1].Event.Seq, ns[n-1])
@@ -112,10 +121,24 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		page.Entries = entries
 		return err
 	})
-	if err != nil {
-		return deliver.LogPage{}, err
-	}
-	return page, nil
+	return page, err
+}
+
+func (l deliveryLog) Waiting(ctx context.Context, endpointIDs ...string) (waiting map[string]deliver.Waiting, err error) {
+	err = l.Search(ctx, func(r Querier) error {
+		waiting = make(map[string]deliver.Waiting, len(endpointIDs))
+		return each(r, `SELECT w.endpoint_id, w.count, e.committed_at FROM
+			(SELECT endpoint_id, count(*) AS count, min(n) AS first FROM deliveries
+				WHERE endpoint_id IN {texts ?} AND due_at IS NOT NULL GROUP BY endpoint_id) AS w
+			{join} events e ON e.n = w.first >> `+strconv.Itoa(placeBits), []any{Texts(endpointIDs)}, func(rows Rows) error {
+			var id string
+			var w deliver.Waiting
+			err := rows.Scan(&id, &w.Count, timeColumn{&w.Oldest})
+			waiting[id] = w
+			return err
+		})
+	})
+	return waiting, err
 }
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (entry deliver.LogEntry, err error) {
@@ -154,14 +177,6 @@ func (l deliveryLog) Epoch(ctx context.Context) (epoch uint64, err error) {
 		return err
 	})
 	return epoch, err
-}
-
-// beyond returns the SQL operator that selects the rows after a page, compared with its last row.
-func beyond(asc bool) string {
-	if asc {
-		return ">"
-	}
-	return "<"
 }
 
 // entries reads deliveries with their attempts, and returns them with their numbers.

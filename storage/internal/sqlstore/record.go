@@ -55,10 +55,7 @@ func (rs recordStore) List(ctx context.Context, q record.Query) (list []record.R
 		list, total, err = listRecords(from, &q)
 		return err
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return list, total, nil
+	return list, total, err
 }
 
 func listRecords(from Querier, q *record.Query) (list []record.Record, total int, err error) {
@@ -156,8 +153,5 @@ func (rs recordStore) Since(ctx context.Context, after uint64, limit int) (list 
 			func(rows Rows, e *record.Entry) error { return rows.Scan(&e.N, &e.Kind, &e.ID, &e.Owner) })
 		return err
 	})
-	if err != nil {
-		return nil, last, err
-	}
-	return list, last, nil
+	return list, last, err
 }

@@ -92,7 +92,7 @@ func partsList(set *fleet.Set) (list Ints) {
 // Ports returns the ports, those of a fleet left out.
 func (s *Store) Ports() storage.Ports {
 	return storage.Ports{Records: recordStore{s}, State: stateStore{s}, Journal: journal{s}, Outbox: outbox{s}, Log: deliveryLog{s},
-		Replays: replays{s}, Ledger: ledger{s}}
+		Replays: replays{s}, Ledger: ledger{s}, Sweeper: s}
 }
 
 // pageBounds converts a page number, counted from 1, and a page size to LIMIT and OFFSET. A zero
@@ -106,4 +106,12 @@ func pageBounds(page, size int) (limit, offset int64) {
 		return int64(size), math.MaxInt64
 	}
 	return int64(size), int64(page-1) * int64(size)
+}
+
+// sorted returns the SQL for the order of a page, and the operator that selects the rows after one.
+func sorted(asc bool) (way, beyond string) {
+	if asc {
+		return "ASC", ">"
+	}
+	return "DESC", "<"
 }

@@ -1,7 +1,7 @@
 -- Looks at up to count of an owner's deliveries. Returns the position for the next call ('' at
 -- the end), then number and id, in one text, of each delivery that matches.
 local owner, asc, beyond, count = arg(), arg() == '1', arg(), arg()
-local source, author, state, with, without, kind, since, till = arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg()
+local source, author, state, with, without, kind, since, till, only = arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg()
 local members, ids, matching, events = scan(K.log, owner, asc, beyond, count), {}, {}, {}
 for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end
 for i, value in ipairs(get(K.deliveries, ids)) do
@@ -12,7 +12,7 @@ for i, value in ipairs(get(K.deliveries, ids)) do
 		lane, at = field(value, at)
 		from, at = field(value, at)
 		by, at = field(value, at)
-		if (source == '' or source == from) and (author == '' or author == by)
+		if (only == '' or only == lane) and (source == '' or source == from) and (author == '' or author == by)
 			and (with == '' or sub(lane, 3, #with + 2) == with) and (without == '' or sub(lane, 3, #without + 2) ~= without)
 			and (kind == '' or kind == field(value, at)) then
 			insert(matching, sub(members[i], #owner + 1))

@@ -1,0 +1,233 @@
+package streamwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/report"
+)
+
+// History has the figures of the engine over a Range, in steps. In a fleet it has those of all nodes
+// together.
+type (
+	History     = report.History
+	HistoryStep = report.HistoryStep
+	HistoryNode = report.HistoryNode
+	Range       = report.Range
+)
+
+// Ranges of History.
+const (
+	LastHour = report.LastHour // by the minute
+	LastDay  = report.LastDay  // by 20 minutes
+	LastWeek = report.LastWeek // by 2 hours
+)
+
+// Problem is something that needs a person: see Engine.Problems.
+type (
+	Problem     = report.Problem
+	Problems    = report.Problems
+	ProblemKind = report.ProblemKind
+)
+
+// Kinds of problems, the worst first.
+const (
+	StoreFailing     = report.StoreFailing
+	NodeMissing      = report.NodeMissing
+	SourceDown       = report.SourceDown
+	EndpointDisabled = report.EndpointDisabled
+	EndpointFailing  = report.EndpointFailing
+	MonitorPaused    = report.MonitorPaused
+	RulePaused       = report.RulePaused
+	SourceLimited    = report.SourceLimited
+	CreditsLow       = report.CreditsLow
+)
+
+// EndpointHealth has the figures of an endpoint: see Engine.EndpointHealth.
+type EndpointHealth = report.EndpointHealth
+
+// reports keeps what the engine says of itself.
+type reports struct {
+	*report.Recorder
+	node string // "" without a fleet
+
+	mu     sync.Mutex
+	others []report.Report // of the other nodes, read at readAt
+	readAt time.Time
+
+	problems problems
+}
+
+// othersFor is for how long the reports of other nodes are not read again: they are saved every minute.
+const othersFor = 15 * time.Second
+
+func (e *Engine) newReports() *reports {
+	node, named := "", false
+	if e.fleet != nil {
+		node, named = e.fleet.name, e.cfg.Fleet.Name != ""
+	}
+	return &reports{Recorder: report.New(e.store.Ports().State, node, named, e.now()), node: node, problems: newProblems()}
+}
+
+// all returns the reports of all nodes, the own one first. It reads those of the others if they were
+// not read just now.
+func (e *Engine) all(ctx context.Context) ([]report.Report, error) {
+	r, now := e.reports, e.now()
+	r.mu.Lock()
+	read := r.readAt.IsZero() || now.Sub(r.readAt).Abs() >= othersFor
+	r.mu.Unlock()
+	if read { // without mu: a caller that waits for a mutex cannot stop when its context ends
+		list, err := report.Read(ctx, e.store.Ports().State, now)
+		if err != nil {
+			return nil, fmt.Errorf("streamwatch: %w", err)
+		}
+		r.mu.Lock()
+		r.others, r.readAt = slices.DeleteFunc(list, func(other report.Report) bool { return other.Node == r.node }), now
+		r.mu.Unlock()
+	}
+	return e.knownReports(), nil
+}
+
+// knownReports is all without reading.
+func (e *Engine) knownReports() []report.Report {
+	own := e.reports.Report(e.now(), e.counters())
+	e.reports.mu.Lock()
+	defer e.reports.mu.Unlock()
+	return append([]report.Report{own}, e.reports.others...)
+}
+
+// counters adds up the counters of the sources.
+func (e *Engine) counters() (c report.Counters) {
+	for _, s := range e.sourceStats() {
+		c.Events += s.Events
+		c.Calls += s.Calls
+		c.Polls += s.Polls + s.Queries.Polls
+		c.PollErrors += s.PollErrors + s.Queries.Errors
+		c.Cost += s.Cost.Total
+	}
+	return c
+}
+
+// sourceStats returns the counters of each source by name.
+func (e *Engine) sourceStats() map[string]detect.Stats {
+	first, all := e.platforms.Stats()
+	if all == nil {
+		all = map[string]detect.Stats{"": first}
+	}
+	return all
+}
+
+// watchSources finds out which sources are down or limited.
+func (e *Engine) watchSources(at time.Time) {
+	all := e.sourceStats()
+	var list []report.Polled
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s := all[name]
+		p := report.Polled{Name: name, Polls: s.Polls + s.Queries.Polls, Errors: s.PollErrors + s.Queries.Errors, LastError: s.LastError}
+		for _, bucket := range slices.Sorted(maps.Keys(s.Closed)) {
+			if until := s.Closed[bucket]; until.After(p.Until) {
+				p.Until, p.Limit = until, "the platform limits calls"
+				if bucket != "" {
+					p.Limit = "the platform limits calls of " + bucket
+				}
+			}
+		}
+		if s.Cost.Closed {
+			p.Limit = "what may be spent in a day is spent"
+		}
+		list = append(list, p)
+	}
+	e.reports.Watch(at, list)
+}
+
+// saveTime limits the time for saving a report at Shutdown.
+const saveTime = 2 * time.Second
+
+// runReports saves the engine's report every minute and when ctx ends, and looks for problems.
+func (e *Engine) runReports(ctx context.Context) error {
+	var looking sync.WaitGroup
+	looking.Go(func() { e.findProblems(ctx) })
+	defer looking.Wait()
+	restored := false
+	save := func(ctx context.Context, at time.Time, left bool) {
+		var err error
+		if !restored { // what is there must not be lost
+			err = e.reports.Restore(ctx, e.now())
+		}
+		if restored = err == nil; restored {
+			r := e.reports.Report(at, e.counters())
+			r.Left = left
+			err = e.reports.Save(ctx, r)
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			e.cfg.Logger.Warn("cannot save the report of the last minute: the next one has it", "error", err)
+		}
+	}
+	for at := e.now(); ; {
+		e.watchSources(at)
+		save(ctx, at, false)
+		now := e.now()
+		next := now.Truncate(report.Every).Add(report.Every)
+		timer := time.NewTimer(next.Sub(now))
+		select {
+		case <-timer.C:
+			at = next.Add(-1) // the minute that is over
+		case <-ctx.Done():
+			timer.Stop()
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+			defer cancel()
+			save(last, e.now(), true)
+			return nil
+		}
+	}
+}
+
+// History returns the figures of a range, until now. In a fleet the other nodes' are up to a minute
+// old. It works also before Start and after Shutdown. The error is the store's.
+func (e *Engine) History(ctx context.Context, r Range) (History, error) {
+	if !r.Valid() {
+		return History{}, fmt.Errorf("streamwatch: Range %d is not allowed: want LastHour, LastDay or LastWeek", r)
+	}
+	all, err := e.all(ctx)
+	if err != nil {
+		return History{}, err
+	}
+	return report.Sum(r, e.now(), all), nil
+}
+
+// EndpointHealth returns the figures of endpoints by id. It leaves out those that the owner does not
+// have. The error is the store's.
+func (e *Engine) EndpointHealth(ctx context.Context, owner string, ids ...string) (map[string]EndpointHealth, error) {
+	var own []string
+	for _, id := range ids {
+		_, err := e.endpoints.Get(ctx, owner, id)
+		switch {
+		case err == nil, errors.Is(err, deliver.ErrSealed):
+			own = append(own, id)
+		case !errors.Is(err, deliver.ErrEndpointNotFound):
+			return nil, err
+		}
+	}
+	waiting, err := e.Log().Waiting(ctx, own...)
+	if err != nil {
+		return nil, err
+	}
+	all, err := e.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make(map[string]EndpointHealth, len(own))
+	for _, id := range own {
+		h := report.Health(all, id, e.now())
+		h.Waiting, h.Oldest = waiting[id].Count, waiting[id].Oldest
+		list[id] = h
+	}
+	return list, nil
+}

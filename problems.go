@@ -1,0 +1,140 @@
+package streamwatch
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/internal/report"
+)
+
+// problemsFor is for how long problems are not looked for again. To look takes at most a tenth of the
+// time: there may be very many records.
+const problemsFor = 15 * time.Second
+
+// problems has the problems that were found last. They are looked for only while someone asks.
+type problems struct {
+	ask   chan struct{} // buffered, size 1; holds a value while they are wanted
+	found chan struct{} // closed when they were looked for once
+
+	mu   sync.Mutex
+	last Problems
+	next time.Time // by the runtime's clock: not to look again before
+
+	// These are used by findProblems only.
+	failing   time.Time // since when the store takes no writes; zero if it does
+	ofRecords []Problem
+}
+
+func newProblems() problems {
+	return problems{ask: make(chan struct{}, 1), found: make(chan struct{})}
+}
+
+// Problems returns what needs a person, the worst first. It is made in the background, at most every
+// 15 s; Problems.At says when. After Start, Problems waits until it was made once. The error is
+// ErrNotRunning or ctx's error.
+func (e *Engine) Problems(ctx context.Context) (Problems, error) {
+	if e.life.current() != running {
+		return Problems{}, ErrNotRunning
+	}
+	p := &e.reports.problems
+	p.mu.Lock()
+	old := !time.Now().Before(p.next)
+	p.mu.Unlock()
+	if old {
+		select {
+		case p.ask <- struct{}{}:
+		default:
+		}
+	}
+	select {
+	case <-p.found:
+	case <-ctx.Done():
+		return Problems{}, context.Cause(ctx)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last, nil
+}
+
+// findProblems looks for problems at first and when they are asked for, until ctx ends.
+func (e *Engine) findProblems(ctx context.Context) {
+	p := &e.reports.problems
+	for first := true; ; first = false {
+		began := time.Now()
+		list := e.currentProblems(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		p.mu.Lock()
+		p.last = Problems{At: e.now(), List: report.Sort(list)}
+		p.next = time.Now().Add(max(problemsFor, 9*time.Since(began)))
+		p.mu.Unlock()
+		if first {
+			close(p.found)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.ask:
+		}
+	}
+}
+
+// lookTime limits the time for reading the records.
+const lookTime = time.Minute
+
+// currentProblems looks for problems. While the store fails, those of the records are as before.
+func (e *Engine) currentProblems(ctx context.Context) (list []Problem) {
+	p, now := &e.reports.problems, e.now()
+	failing := e.Writable(ctx)
+	if failing == nil {
+		p.failing = time.Time{}
+		if err := e.lookAtRecords(ctx, now); err != nil && ctx.Err() == nil {
+			e.cfg.Logger.Warn("cannot look for problems in the records: those found before are shown", "error", err)
+		}
+	} else {
+		if p.failing.IsZero() {
+			p.failing = now
+		}
+		list = append(list, Problem{Kind: StoreFailing, Severe: true, Since: p.failing, Reason: failing.Error()})
+	}
+	list = append(list, report.OfReports(e.knownReports(), now)...)
+	return append(list, p.ofRecords...)
+}
+
+// lookAtRecords finds the problems of the records.
+func (e *Engine) lookAtRecords(ctx context.Context, now time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	all, err := e.all(ctx)
+	if err != nil {
+		return err
+	}
+	var ledger billing.Ledger
+	if e.meter != nil {
+		ledger = e.store.Ports().Ledger
+	}
+	found, err := report.OfRecords(ctx, e.store.Ports().Records, ledger, all, now)
+	if err != nil {
+		return err
+	}
+	p := &e.reports.problems
+	for i := range found {
+		switch of := &found[i]; of.Kind {
+		case EndpointFailing:
+			if lane, ok := e.Lane(of.ID); ok {
+				of.Until = lane.NextTry
+			}
+		case CreditsLow: // since it was found first
+			k := slices.IndexFunc(p.ofRecords, func(was Problem) bool { return was.Kind == of.Kind && was.ID == of.ID })
+			if k >= 0 {
+				of.Since = p.ofRecords[k].Since
+			}
+		}
+	}
+	p.ofRecords = found
+	return nil
+}
