@@ -18,7 +18,10 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/figure"
 	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/search"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -53,8 +56,9 @@ type Console struct {
 	login     *login                        // nil without Config.Login
 	changes   *limits                       // by owner
 	csrf      http.CrossOriginProtection
-	index     *index
-	windows   *windows
+	index     *search.Index
+	began     time.Time               // when the console was made,
+	before    map[string]detect.Stats // and the statistics of the sources then
 	forecast  *forecast
 	tail      *tail
 	stop      context.CancelFunc
@@ -77,7 +81,7 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &Console{cfg: cfg, engine: cfg.Engine, changes: newLimits(), index: newIndex(cfg.Engine.Records())}
+	c := &Console{cfg: cfg, engine: cfg.Engine, began: cfg.Now(), before: statsOf(cfg.Engine), changes: newLimits(), index: search.New(cfg.Engine.Records())}
 	var err error
 	if cfg.Login != nil {
 		if c.login, err = newLogin(*cfg.Login, c.engine.SharedKey, cfg.Now); err != nil {
@@ -88,12 +92,10 @@ func New(cfg Config) (*Console, error) {
 	if c.templates, err = parsePages(); err != nil {
 		return nil, fmt.Errorf("engineui: %w", err)
 	}
-	c.windows = newWindows(c.engine.Stats, cfg.Now)
 	c.forecast = newForecast(c.engine.Plan, cfg.Now)
 	c.tail = newTail()
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
-	c.run(ctx, c.windows.run)
 	c.run(ctx, c.forecast.run)
 	unwatch := c.engine.Watch(c.tail.publish)
 	c.run(ctx, func(ctx context.Context) {
@@ -114,7 +116,7 @@ func (c *Console) run(ctx context.Context, f func(context.Context)) {
 }
 
 // Close ends the console's goroutines and the live tails, and returns when they have ended.
-// Pages are still served, but their figures are no longer updated. Close may be called again.
+// Pages are still served, without new plans. Close may be called again.
 func (c *Console) Close() {
 	c.stop()
 	for _, done := range c.done {
@@ -187,7 +189,7 @@ func (c *Console) serve(w http.ResponseWriter, v *view, name string) error {
 	}
 	v.page = p
 	if v.Viewer.All && p.kind != "" {
-		owner, ok, err := c.index.owner(v.Context(), record.Key{Kind: p.kind, ID: v.query.Get(p.path)})
+		owner, ok, err := c.index.OwnerOf(v.Context(), record.Key{Kind: p.kind, ID: v.query.Get(p.path)})
 		if err != nil {
 			return err
 		}
@@ -258,7 +260,7 @@ func (c *Console) change(w http.ResponseWriter, v *view) (err error) {
 	if wait := c.changes.take(v.Viewer.Owner, c.cfg.Now(), rate, min(rate, changesAtOnce)); wait > 0 {
 		retryAfter(w, wait)
 		return &failure{http.StatusTooManyRequests, "Too many changes: " + strconv.Itoa(rate) + " a minute are allowed. Nothing was done. Wait " +
-			dur(wait.Truncate(time.Second)+time.Second) + "."}
+			figure.Duration(wait.Truncate(time.Second)+time.Second) + "."}
 	}
 	if err := v.ParseForm(); err != nil {
 		return &failure{http.StatusBadRequest, "The form could not be read."}
@@ -271,7 +273,7 @@ func (c *Console) change(w http.ResponseWriter, v *view) (err error) {
 	var refusal *failure
 	switch {
 	case errors.As(err, &refusal) && refusal.Status == http.StatusConflict: // the form again, with what was in it
-		v.Said = &said{Text: refusal.Text, Bad: true}
+		v.Said = &done{Said: refusal.Text, Bad: true}
 		var failed error
 		if v.Data, failed = v.page.load(c, v); failed == nil {
 			failed = c.render(w, v, refusal.Status)
@@ -324,21 +326,11 @@ func (d *done) Plain() string { return string(d.Secret) }
 const saidCookie = "streamwatch_said"
 
 func (d done) encode() string {
-	mark := "+"
-	if d.Bad {
-		mark = "-"
-	}
-	return base64.RawURLEncoding.EncodeToString([]byte(mark + cut(500, d.Said)))
-}
-
-// Said is what came of the form that led to this page.
-type said struct {
-	Text string
-	Bad  bool
+	return base64.RawURLEncoding.EncodeToString([]byte(map[bool]string{false: "+", true: "-"}[d.Bad] + cut(500, d.Said)))
 }
 
 // heard returns what the last form has led to, and forgets it.
-func heard(w http.ResponseWriter, v *view) *said {
+func heard(w http.ResponseWriter, v *view) *done {
 	sent, err := v.Cookie(saidCookie)
 	if err != nil {
 		return nil
@@ -348,7 +340,7 @@ func heard(w http.ResponseWriter, v *view) *said {
 	if err != nil || len(text) < 2 {
 		return nil
 	}
-	return &said{Text: string(text[1:]), Bad: text[0] == '-'}
+	return &done{Said: string(text[1:]), Bad: text[0] == '-'}
 }
 
 // log logs what the client of a request has done.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/internal/search"
 )
 
 // creditsData is an owner's balance and a page of ledger entries.
@@ -12,7 +13,7 @@ type creditsData struct {
 	Entries []billing.Entry
 	Cursor  string // cursor of this page; "" for the newest entries
 	Next    string
-	Owners  []owned // to choose from
+	Owners  []search.Owner // to choose from
 }
 
 // credits loads the page of an owner's balance and charges.

@@ -15,7 +15,6 @@ type deliveriesData struct {
 	*listData
 	Deliveries []deliver.LogEntry
 	Searched   int // number of deliveries read for a search
-	Endpoint   string
 }
 
 // deliveries loads the list of an owner's deliveries.
@@ -39,9 +38,9 @@ func (c *Console) deliveriesOf(v *view, endpoint string) (*deliveriesData, error
 	if err != nil {
 		return nil, err
 	}
-	d := &deliveriesData{listData: list, Endpoint: endpoint}
-	q := deliver.LogQuery{Owner: v.Owner, State: deliver.State(d.State), Cursor: d.Cursor, PageSize: rowsShown, NoTotal: true}
-	if d.Find != "" || endpoint != "" {
+	d := &deliveriesData{listData: list}
+	q := deliver.LogQuery{Owner: v.Owner, EndpointID: endpoint, State: deliver.State(d.State), Cursor: d.Cursor, PageSize: rowsShown, NoTotal: true}
+	if d.Find != "" {
 		q.PageSize = searched
 	}
 	page, err := c.engine.Log().Deliveries(v.Context(), q)
@@ -55,9 +54,6 @@ func (c *Console) deliveriesOf(v *view, endpoint string) (*deliveriesData, error
 	d.Next, d.Searched = page.Next, len(page.Entries)
 	find := strings.ToLower(d.Find)
 	for _, entry := range page.Entries {
-		if endpoint != "" && entry.EndpointID != endpoint {
-			continue
-		}
 		if matches(entry.Event, find, entry.ID, entry.EndpointID) {
 			d.Deliveries = append(d.Deliveries, entry)
 		}

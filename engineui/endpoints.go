@@ -3,68 +3,95 @@ package engineui
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
-	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/internal/figure"
+	"github.com/streamwatch/streamwatch/internal/search"
 )
 
-// endpointRow is an endpoint with its lane.
+// endpointRow is an endpoint with its lane and its figures.
 type endpointRow struct {
 	deliver.Endpoint
-	Lane    dispatch.LaneStatus
+	Lane    dispatch.LaneStatus // of this node
 	HasLane bool
+	Figures streamwatch.EndpointHealth
 }
 
-func (c *Console) endpointRow(e *deliver.Endpoint) endpointRow {
-	r := endpointRow{Endpoint: *e}
+func (c *Console) endpointRow(e *deliver.Endpoint) *endpointRow {
+	r := &endpointRow{Endpoint: *e}
 	r.Lane, r.HasLane = c.engine.Lane(e.ID)
 	return r
 }
 
-func (c *Console) endpointRows(v *view, entries []entry) ([]endpointRow, error) {
-	return rows(entries, func(e *entry) (endpointRow, error) {
-		ep, err := c.engine.Endpoints().Get(v.Context(), e.owner, e.ID)
-		return c.endpointRow(&ep), err
-	})
-}
-
-// endpointsData is the list of endpoints.
-type endpointsData struct {
-	*listData
-	Handlers []dispatch.LaneStatus // lanes of the program's own handlers, for operators
-}
-
-// endpoints loads the list of endpoints.
-func (c *Console) endpoints(v *view) (any, error) {
-	list, entries, err := c.list(v, record.Endpoint, "disabled", "paused", "active")
-	if err != nil {
-		return nil, err
+// addHealth reads the figures of endpoints.
+func (c *Console) addHealth(v *view, list []*endpointRow) error {
+	ids := map[string][]string{} // by owner
+	for _, r := range list {
+		ids[r.Source.Owner] = append(ids[r.Source.Owner], r.ID)
 	}
-	d := &endpointsData{listData: list}
-	d.Rows, err = c.endpointRows(v, entries)
-	if v.scope().all {
-		for _, lane := range c.engine.Lanes(rowsShown) {
-			if _, ok := deliver.HandlerName(lane.EndpointID); ok {
-				d.Handlers = append(d.Handlers, lane)
+	for owner, of := range ids {
+		figures, err := c.engine.EndpointHealth(v.Context(), owner, of...)
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			if f, ok := figures[r.ID]; ok {
+				r.Figures = f
 			}
 		}
 	}
-	return d, err
+	return nil
 }
 
 // endpointsOf returns the endpoints of a monitor or rule.
-func (c *Console) endpointsOf(v *view, source string) (list []endpointRow, err error) {
+func (c *Console) endpointsOf(v *view, source string) (list []any, err error) {
 	all, err := c.engine.Endpoints().List(v.Context(), v.Owner, source)
+	var ends []*endpointRow
 	for i := range all {
-		list = append(list, c.endpointRow(&all[i]))
+		r := c.endpointRow(&all[i])
+		list, ends = append(list, r), append(ends, r)
+	}
+	if err == nil {
+		err = c.addHealth(v, ends)
 	}
 	return list, err
+}
+
+// Handlers are the lanes of the program's own handlers, for operators.
+func (v *view) Handlers() (list []dispatch.LaneStatus) {
+	if v.scope().all {
+		for _, lane := range v.c.engine.Lanes(rowsShown) {
+			if _, ok := deliver.HandlerName(lane.EndpointID); ok {
+				list = append(list, lane)
+			}
+		}
+	}
+	return list
+}
+
+// Made is the number of deliveries that were made since Figures.Since, or wait.
+func (r *endpointRow) Made() int64 { return r.Figures.Delivered + r.Figures.Failed + r.Figures.Waiting }
+
+// Success is the share of Made that was acknowledged.
+func (r *endpointRow) Success() string {
+	if r.Made() == 0 {
+		return "–"
+	}
+	return figure.Share(float64(r.Figures.Delivered) / float64(r.Made()))
+}
+
+// LastError is the last failed attempt of a day, or nil.
+func (r *endpointRow) LastError() *deliver.Attempt {
+	if r.Figures.LastError.At.IsZero() {
+		return nil
+	}
+	return &r.Figures.LastError
 }
 
 // Health returns disabled, paused, failing or active.
@@ -93,32 +120,19 @@ func (r *endpointRow) Failing() time.Time {
 	return r.FailingSince
 }
 
-// Shown returns the URL without parts that may be credentials: see shownURL.
-func (r *endpointRow) Shown() string { return shownURL(r.URL) }
+// Shown returns the URL without parts that may be credentials.
+func (r *endpointRow) Shown() string { return search.URL(r.URL) }
 
 // Host and Path are the parts of Shown.
 func (r *endpointRow) Host() string { host, _ := place(r.Shown()); return host }
 func (r *endpointRow) Path() string { _, path := place(r.Shown()); return path }
 
-// shownURL returns a URL without user, query and fragment.
-func shownURL(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return hidden
-	}
-	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return cut(200, shown.String()) + " …"
-	}
-	return cut(200, shown.String())
-}
-
 // place divides a shown URL into its host, with a scheme that is not of the web, and the rest.
 func place(shown string) (host, path string) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(shown, "https://"), "http://")
-	from := max(0, strings.Index(rest, "://")+len("://"))
-	if strings.Index(rest, "://") < 0 {
-		from = 0
+	from := 0
+	if i := strings.Index(rest, "://"); i >= 0 {
+		from = i + len("://")
 	}
 	if i := strings.IndexByte(rest[from:], '/'); i >= 0 {
 		return rest[:from+i], rest[from+i:]
@@ -128,7 +142,7 @@ func place(shown string) (host, path string) {
 
 // endpointData is the data of one endpoint's page.
 type endpointData struct {
-	endpointRow
+	*endpointRow
 	Replay deliver.Replay
 	*deliveriesData
 	now time.Time
@@ -145,6 +159,9 @@ func (c *Console) endpoint(v *view) (any, error) {
 	if d.Replay, err = c.engine.Endpoints().Replaying(v.Context(), v.Owner, id); err != nil && !errors.Is(err, deliver.ErrReplayNotFound) {
 		return nil, err
 	}
+	if err = c.addHealth(v, []*endpointRow{d.endpointRow}); err != nil {
+		return nil, err
+	}
 	d.deliveriesData, err = c.deliveriesOf(v, id)
 	return d, err
 }
@@ -155,7 +172,7 @@ type outlook struct{ When, What string }
 // Outlook returns what the engine does next.
 func (d *endpointData) Outlook() (list []outlook) {
 	say := func(when, what string) { list = append(list, outlook{when, what}) }
-	at := func(t time.Time) string { return t.UTC().Format("15:04:05") + ", in " + about(t.Sub(d.now)) }
+	at := func(t time.Time) string { return t.UTC().Format("15:04:05") + ", in " + figure.About(t.Sub(d.now)) }
 	lane := &d.Lane
 	switch {
 	case d.Health() == "disabled":
@@ -170,7 +187,7 @@ func (d *endpointData) Outlook() (list []outlook) {
 		say("next event", "Sent at once. This node has sent nothing lately.")
 	case !lane.OpenUntil.IsZero() && lane.OpenUntil.After(d.now):
 		say(at(lane.OpenUntil), "One attempt alone: too many failed, so all others wait.")
-		say("if it is 2xx", "All that wait go out.")
+		say("if it is 2xx", "The "+figure.Count(d.Figures.Waiting)+" that wait go out.")
 		say("if not", "The wait doubles, up to 10 min.")
 	case !lane.OpenUntil.IsZero():
 		say("now", "One attempt alone is due: it decides whether the others go out.")
@@ -188,7 +205,7 @@ func (d *endpointData) Outlook() (list []outlook) {
 var endpointActions = map[string]action{
 	"test": onEndpoint(func(v *view, id string) (done, error) {
 		r, err := v.c.engine.Endpoints().Test(v.Context(), v.Owner, id)
-		said := answer(&deliver.Attempt{StatusCode: r.StatusCode, Error: r.Error})
+		said := figure.Answer(&deliver.Attempt{StatusCode: r.StatusCode, Error: r.Error})
 		if !r.OK {
 			return done{Said: "The test call was not accepted: " + said + ".", Bad: true}, err
 		}
@@ -196,7 +213,7 @@ var endpointActions = map[string]action{
 	}),
 	"recover": onEndpoint(func(v *view, id string) (done, error) {
 		n, err := v.c.engine.Endpoints().Recover(v.Context(), v.Owner, id, v.c.cfg.Now().Add(-since(v)))
-		return done{Said: num(n) + " failed deliveries are sent again."}, err
+		return done{Said: figure.Count(n) + " failed deliveries are sent again."}, err
 	}),
 	"replay": onEndpoint(func(v *view, id string) (done, error) {
 		_, err := v.c.engine.Endpoints().Replay(v.Context(), v.Owner, id, v.c.cfg.Now().Add(-since(v)), time.Time{})
@@ -224,10 +241,10 @@ var endpointActions = map[string]action{
 		}
 		for n, d := range chosen {
 			if _, err := v.c.engine.Endpoints().Redeliver(v.Context(), v.Owner, d); err != nil {
-				return done{ID: d, Said: num(n) + " deliveries are sent again."}, err
+				return done{ID: d, Said: figure.Count(n) + " deliveries are sent again."}, err
 			}
 		}
-		return done{Said: num(len(chosen)) + " deliveries are sent again."}, nil
+		return done{Said: figure.Count(len(chosen)) + " deliveries are sent again."}, nil
 	}),
 	"pause":  onEndpoint(paused(true, "The endpoint is paused: deliveries wait.")),
 	"resume": onEndpoint(paused(false, "The pause has ended.")),

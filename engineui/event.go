@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/figure"
+	"github.com/streamwatch/streamwatch/internal/search"
 )
 
 // maxBody is the maximum part of a body that a page shows, in bytes.
@@ -20,13 +22,13 @@ type eventData struct {
 	Body       string
 	Bytes      int
 	Deliveries []deliveryData
-	Way        way
+	Way        figure.Way
 }
 
 // deliveryData is the delivery of an event to one endpoint.
 type deliveryData struct {
 	deliver.LogEntry
-	URL     string // the endpoint's, from shownURL; "" for a handler
+	URL     string // the endpoint's, from search.URL; "" for a handler
 	Handler string
 	Headers []header // of the last attempt; nil without an attempt or for other ways than webhooks
 }
@@ -114,12 +116,16 @@ func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 		}
 		d.Deliveries = append(d.Deliveries, newDeliveryData(entry, to))
 	}
-	d.Way = newWay(&d.Event, d.Deliveries)
+	var lanes []figure.Lane
+	for i := range d.Deliveries {
+		lanes = append(lanes, figure.Lane{ID: d.Deliveries[i].ID, Name: d.Deliveries[i].Name(), Log: d.Deliveries[i].Log})
+	}
+	d.Way = figure.NewWay(&d.Event, lanes)
 	return d, nil
 }
 
 func newDeliveryData(entry deliver.LogEntry, to *deliver.Endpoint) deliveryData {
-	d := deliveryData{LogEntry: entry, URL: shownURL(to.URL)}
+	d := deliveryData{LogEntry: entry, URL: search.URL(to.URL)}
 	if name, ok := deliver.HandlerName(to.ID); ok {
 		d.Handler = name
 	}

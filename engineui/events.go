@@ -76,46 +76,19 @@ func (v *view) eventsBefore(before uint64, most int) ([]deliver.Event, error) {
 }
 
 // lastSeq returns the number of the owner's newest event, or 0 if none is stored. It searches with
-// reads of one event, about 60 at most, because counting would cost the store more.
+// reads of one event, about 40 at most, because counting would cost the store more.
 func (v *view) lastSeq() (uint64, error) {
-	// after returns the number of the first event above n.
-	after := func(n uint64) (uint64, error) {
+	low, high := uint64(0), uint64(math.MaxInt64) // no event has a number above high
+	for step := uint64(1024); low < high; {
+		n := low + min(step, (high-low)/2)
 		list, err := v.c.engine.Log().Events(v.Context(), v.Owner, n, 1)
-		if err != nil || len(list) == 0 {
+		if err != nil {
 			return 0, err
 		}
-		return list[0].Seq, nil
-	}
-	low, err := after(0)
-	if err != nil || low == 0 {
-		return 0, err
-	}
-	// low is the number of an event. Once high is known, no event has a number above it.
-	high := uint64(0)
-	for step := uint64(64); high == 0; step *= 4 {
-		if step > math.MaxInt64/8 {
-			return low, nil
-		}
-		next, err := after(low + step)
-		switch {
-		case err != nil:
-			return 0, err
-		case next == 0:
-			high = low + step
-		default:
-			low = next
-		}
-	}
-	for low < high {
-		middle := low + (high-low)/2
-		next, err := after(middle)
-		switch {
-		case err != nil:
-			return 0, err
-		case next == 0:
-			high = middle
-		default:
-			low = next
+		if len(list) > 0 {
+			low, step = list[0].Seq, min(8*step, math.MaxInt64/16)
+		} else if high = n; low > 0 || n < 1024 {
+			step = math.MaxInt64
 		}
 	}
 	return low, nil

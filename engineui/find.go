@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamwatch/streamwatch/internal/search"
 	"github.com/streamwatch/streamwatch/record"
 )
 
@@ -33,24 +34,23 @@ func (c *Console) find(v *view) (any, error) {
 	if d.Find == "" {
 		return d, nil
 	}
-	lower, of := strings.ToLower(d.Find), v.scope()
-	for _, kind := range indexed {
+	of := v.scope()
+	for _, kind := range search.Kinds {
 		path := map[record.Kind]string{record.Monitor: "monitor", record.Rule: "rule", record.Endpoint: "endpoint", record.APIKey: "keys"}[kind]
 		if !v.Has(path) {
 			continue
 		}
-		f, err := c.index.list(v.Context(), wanted{scope: of, kind: kind, find: lower, now: c.cfg.Now(), size: hitsShown})
+		page, err := c.index.List(v.Context(), search.Query{Kind: kind, All: of.all, Owner: of.owner, Find: d.Find, Now: c.cfg.Now(), Size: hitsShown})
 		if err != nil {
 			return nil, err
 		}
-		d.More = d.More || f.next != ""
-		for i := range f.entries {
-			e := &f.entries[i]
-			h := hit{Kind: strings.TrimSuffix(path, "s"), Name: e.name, Owner: e.owner, Link: v.Link(path, path, e.ID), exact: e.ID == d.Find || strings.EqualFold(e.name, d.Find)}
+		d.More = d.More || page.Next != ""
+		for _, e := range page.Entries {
+			h := hit{Kind: strings.TrimSuffix(path, "s"), Name: e.Name, Owner: e.Owner, Link: v.Link(path, path, e.ID), exact: e.ID == d.Find || strings.EqualFold(e.Name, d.Find)}
 			if kind == record.APIKey {
 				h.Link = v.Link("keys", "find", e.ID)
 			}
-			if host, _ := place(e.name); kind == record.Endpoint {
+			if host, _ := place(e.Name); kind == record.Endpoint {
 				h.exact = h.exact || strings.EqualFold(host, d.Find)
 			}
 			d.Hits = append(d.Hits, h)
@@ -63,35 +63,35 @@ func (c *Console) find(v *view) (any, error) {
 	if ok && err == nil { // an engine that does not run knows no accounts
 		d.Hits = append(d.Hits, hit{Kind: "account", Name: st.Username, Link: v.Link("account", "account", st.Username), exact: true})
 	}
-	owners := []owned{{Owner: v.Owner}}
+	owners := []search.Owner{{Name: v.Owner}}
 	if of.all {
-		named, _, err := c.index.ownersBy(v.Context(), lower, "", hitsShown)
+		named, _, err := c.index.Owners(v.Context(), d.Find, "", hitsShown)
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range named {
-			d.Hits = append(d.Hits, hit{Kind: "owner", Name: o.Owner, Link: v.OwnerLink(o.Owner, "owner"), exact: o.Owner == d.Find})
+			d.Hits = append(d.Hits, hit{Kind: "owner", Name: o.Name, Link: v.OwnerLink(o.Name, "owner"), exact: o.Name == d.Find})
 		}
-		if owners, _, err = c.index.ownersBy(v.Context(), "", "", ownersRead); err != nil {
+		if owners, _, err = c.index.Owners(v.Context(), "", "", ownersRead); err != nil {
 			return nil, err
 		}
 	}
 	seq, _ := strconv.ParseUint(strings.TrimPrefix(d.Find, "#"), 10, 63)
 	for _, o := range owners {
 		if strings.HasPrefix(d.Find, "dlv_") {
-			if _, err := c.engine.Log().Delivery(v.Context(), o.Owner, d.Find); err == nil {
-				d.Hits = append(d.Hits, hit{Kind: "delivery", Name: d.Find, Owner: o.Owner, Link: v.OwnerLink(o.Owner, "event", "delivery", d.Find), exact: true})
+			if _, err := c.engine.Log().Delivery(v.Context(), o.Name, d.Find); err == nil {
+				d.Hits = append(d.Hits, hit{Kind: "delivery", Name: d.Find, Owner: o.Name, Link: v.OwnerLink(o.Name, "event", "delivery", d.Find), exact: true})
 			} else if !gone(err) {
 				return nil, err
 			}
 		}
 		if seq > 0 && len(owners) <= hitsShown {
-			list, err := c.engine.Log().Events(v.Context(), o.Owner, seq-1, 1)
+			list, err := c.engine.Log().Events(v.Context(), o.Name, seq-1, 1)
 			if err != nil {
 				return nil, err
 			}
 			if len(list) > 0 && list[0].Seq == seq {
-				d.Hits = append(d.Hits, hit{Kind: "event", Name: account(list[0]) + ": " + list[0].TextPreview, Owner: o.Owner, Link: v.OwnerLink(o.Owner, "event", "seq", d.Find), exact: true})
+				d.Hits = append(d.Hits, hit{Kind: "event", Name: account(list[0]) + ": " + list[0].TextPreview, Owner: o.Name, Link: v.OwnerLink(o.Name, "event", "seq", d.Find), exact: true})
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
-	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/internal/search"
 )
 
 // keyRow is a key with its state.
@@ -16,21 +16,13 @@ type keyRow struct {
 	State string
 }
 
-// keys loads the list of keys.
-func (c *Console) keys(v *view) (any, error) {
-	d, entries, err := c.list(v, record.APIKey, "active", "expired", "revoked")
+func (c *Console) keyRow(v *view, e *search.Entry) (keyRow, error) {
+	r, err := c.engine.Records().Get(v.Context(), e.Owner, e.Key)
 	if err != nil {
-		return nil, err
+		return keyRow{}, err
 	}
-	d.Rows, err = rows(entries, func(e *entry) (keyRow, error) {
-		r, err := c.engine.Records().Get(v.Context(), e.owner, e.Key)
-		if err != nil {
-			return keyRow{}, err
-		}
-		k, err := apikey.FromRecord(r)
-		return keyRow{k, e.at(c.cfg.Now())}, err
-	})
-	return d, err
+	k, err := apikey.FromRecord(r)
+	return keyRow{k, e.State(c.cfg.Now())}, err
 }
 
 // CanManageKeys reports whether the viewer may issue and revoke keys.

@@ -1,7 +1,6 @@
 package engineui
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/internal/search"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule"
@@ -30,8 +30,8 @@ type listData struct {
 	Tabs         []tab
 	Total        int // of all pages and states
 	Cursor, Next string
-	Rows         any
-	Owners       []owned // to choose from, where a list is of one owner and none is chosen
+	Rows         []any
+	Owners       []search.Owner // to choose from, where a list is of one owner and none is chosen
 }
 
 // tab is a state by which a list can be filtered.
@@ -57,31 +57,58 @@ func newList(v *view, states ...string) (*listData, error) {
 	return d, nil
 }
 
-// list reads a page of records from the index.
-func (c *Console) list(v *view, kind record.Kind, states ...string) (*listData, []entry, error) {
+// listOf loads a list of the records of a kind.
+func listOf(kind record.Kind, states ...string) func(*Console, *view) (any, error) {
+	return func(c *Console, v *view) (any, error) { return c.list(v, kind, states...) }
+}
+
+func (c *Console) list(v *view, kind record.Kind, states ...string) (*listData, error) {
 	d, err := newList(v, states...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	f, err := c.index.list(v.Context(), wanted{scope: v.scope(), kind: kind, find: strings.ToLower(d.Find), state: d.State, now: c.cfg.Now(), cursor: d.Cursor, size: rowsShown})
+	of := v.scope()
+	q := search.Query{Kind: kind, All: of.all, Owner: of.owner, Find: d.Find, State: d.State, Now: c.cfg.Now(), Troubled: map[record.Key]bool{}, Cursor: d.Cursor, Size: rowsShown}
+	problems, _, _ := v.problems() // the first page says why they are not known
+	for _, p := range problems {
+		q.Troubled[record.Key{Kind: kind, ID: p.ID}] = p.Path == string(kind)+"s"
+	}
+	page, err := c.index.List(v.Context(), q)
+	if errors.Is(err, search.ErrCursor) {
+		return nil, errCursor
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for _, n := range f.counts {
+	for _, n := range page.Counts {
 		d.Total += n
 	}
 	for i := range d.Tabs {
-		d.Tabs[i].N = f.counts[d.Tabs[i].State]
+		d.Tabs[i].N = page.Counts[d.Tabs[i].State]
 	}
-	d.Tabs[0].N, d.Next = d.Total, f.next
-	return d, f.entries, nil
+	d.Tabs[0].N, d.Next = d.Total, page.Next
+	d.Rows, err = c.rows(v, page.Entries)
+	return d, err
 }
 
-// rows reads what a page shows of entries. It leaves out records that were deleted meanwhile.
-func rows[T any](entries []entry, get func(*entry) (T, error)) ([]T, error) {
-	var list []T
-	for i := range entries {
-		row, err := get(&entries[i])
+// rows reads the records of a page. It leaves out those that were deleted meanwhile.
+func (c *Console) rows(v *view, entries []search.Entry) (list []any, err error) {
+	var ends []*endpointRow
+	for _, e := range entries {
+		var row any
+		switch e.Kind {
+		case record.Monitor:
+			row, err = c.engine.Monitors().Get(v.Context(), e.Owner, e.ID)
+		case record.Rule:
+			row, err = c.engine.Rules().Get(v.Context(), e.Owner, e.ID)
+		case record.Endpoint:
+			var ep deliver.Endpoint
+			ep, err = c.engine.Endpoints().Get(v.Context(), e.Owner, e.ID)
+			r := c.endpointRow(&ep)
+			row, ends = r, append(ends, r)
+		case record.APIKey:
+			row, err = c.keyRow(v, &e)
+		}
 		if gone(err) {
 			continue
 		}
@@ -90,7 +117,7 @@ func rows[T any](entries []entry, get func(*entry) (T, error)) ([]T, error) {
 		}
 		list = append(list, row)
 	}
-	return list, nil
+	return list, c.addHealth(v, ends)
 }
 
 // gone reports whether an error says that there is no such record of the owner.
@@ -133,56 +160,16 @@ func refused(err error) error {
 
 // chosen finds the owner of a page of one owner's records: an operator may have chosen one, and need
 // not if there is only one. Otherwise it returns some to choose from.
-func (c *Console) chosen(v *view) (from []owned, err error) {
+func (c *Console) chosen(v *view) (from []search.Owner, err error) {
 	if !v.Viewer.All || v.Chosen() {
 		return nil, nil
 	}
-	list, total, err := c.index.ownersBy(v.Context(), "", "", rowsShown)
+	list, total, err := c.index.Owners(v.Context(), "", "", rowsShown)
 	if err != nil || total > 1 {
 		return list, err
 	}
 	if total == 1 {
-		v.Owner = list[0].Owner
+		v.Owner = list[0].Name
 	}
 	return nil, nil
-}
-
-// sources are the methods of a manager of monitors or rules.
-type sources[T any] interface {
-	Get(ctx context.Context, owner, id string) (T, error)
-	Pause(ctx context.Context, owner, id string) (T, error)
-	Resume(ctx context.Context, owner, id string) (T, error)
-	Delete(ctx context.Context, owner, id string) error
-}
-
-// sourceActions are those of the page of a monitor or a rule.
-func sourceActions[T any](kind string, manager func(*streamwatch.Engine) sources[T], name func(*T) string) map[string]action {
-	on := func(do func(m sources[T], v *view, id string) (done, error)) action {
-		return func(c *Console, v *view) (done, error) {
-			d, err := do(manager(c.engine), v, v.query.Get(kind))
-			return d, refused(err)
-		}
-	}
-	return map[string]action{
-		"pause": on(func(m sources[T], v *view, id string) (done, error) {
-			_, err := m.Pause(v.Context(), v.Owner, id)
-			return done{Said: "The " + kind + " is paused: nothing is found for it until it is resumed."}, err
-		}),
-		"resume": on(func(m sources[T], v *view, id string) (done, error) {
-			_, err := m.Resume(v.Context(), v.Owner, id)
-			return done{Said: "The " + kind + " is active: it finds what is published from now on."}, err
-		}),
-		"delete": on(func(m sources[T], v *view, id string) (done, error) {
-			return done{To: v.Link(kind + "s"), Said: "The " + kind + " is deleted, with its endpoints."}, m.Delete(v.Context(), v.Owner, id)
-		}),
-		"endpoint": on(func(m sources[T], v *view, id string) (done, error) {
-			source, err := m.Get(v.Context(), v.Owner, id)
-			if err != nil {
-				return done{}, err
-			}
-			e, err := v.c.engine.Endpoints().Create(v.Context(), endpoints.NewEndpoint{
-				Source: deliver.Source{Kind: deliver.SourceKind(kind), ID: id, Owner: v.Owner, Name: name(&source)}, URL: strings.TrimSpace(v.PostForm.Get("url"))})
-			return done{To: v.Link("endpoint", "endpoint", e.ID), ID: e.ID, Said: "The endpoint is made.", Secret: e.Secret}, err
-		}),
-	}
 }

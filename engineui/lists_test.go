@@ -99,8 +99,8 @@ func TestLists(t *testing.T) {
 				t.Errorf("%s, %s: %q, want %q", row.viewer, row.path, names, row.want)
 			}
 		}
-		shows(t, w, "acme", "/monitors", "All 4 Active 3 Paused 1")
-		shows(t, w, "acme", "/monitors?state=paused", "All 4 Active 3 Paused 1", "paused by its owner")
+		shows(t, w, "acme", "/monitors", "All 4 active 3 paused 1")
+		shows(t, w, "acme", "/monitors?state=paused", "All 4 active 3 paused 1", "paused by its owner")
 		shows(t, w, "acme", "/monitors?find=nowhere", "Nothing here has “nowhere”. Show all")
 		for _, path := range []string{"/monitors?state=lost", "/monitors?cursor=x", "/monitors?cursor=1", "/keys?state=paused", "/monitors?find=" + strings.Repeat("x", 401)} {
 			if status, _ := get(w, "acme", path); status != http.StatusBadRequest {
@@ -132,12 +132,14 @@ func TestListInPages(t *testing.T) {
 		}
 		second := follow(t, shows(t, w, "acme", "/monitors"), "monitors?cursor=")
 		before, _ := listed(t, w, "acme", second)
+		<-time.After(time.Second)
 		add(200)
 		if err := w.engine.Monitors().Delete(t.Context(), "acme", ids[119]); err != nil {
 			t.Fatal(err)
 		}
-		if after, _ := listed(t, w, "acme", second); !slices.Equal(before, after) && len(after) != len(before)-1 {
-			t.Errorf("the second page has changed: %q, was %q", after, before)
+		before = slices.DeleteFunc(before, func(name string) bool { return name == "name-119" })
+		if after, _ := listed(t, w, "acme", second); !slices.Equal(before, after) {
+			t.Errorf("from the second page on: %q, want %q", after, before)
 		}
 	})
 }
@@ -160,7 +162,7 @@ func TestFind(t *testing.T) {
 			{"acme", endpoint, "endpoint?endpoint=" + endpoint},
 			{"acme", delivery, "event?delivery=" + delivery},
 			{"acme", "1", "event?seq=1"},
-			{"acme", "2", ""},
+			{"acme", "99", ""},
 			{"acme", "", ""},
 			{"acme", "globex", ""},
 			{"acme", "globex_news", ""},

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/internal/figure"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -160,7 +161,7 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	if wait := l.guesses.take(from, l.now(), guessesPerMinute, guessesAtOnce); wait > 0 {
 		retryAfter(w, wait)
 		v.c.log(v, "console login refused", "reason", "too many tries")
-		v.Data = "Too many tries. Wait " + dur(wait.Truncate(time.Second)+time.Second) + "."
+		v.Data = "Too many tries. Wait " + figure.Duration(wait.Truncate(time.Second)+time.Second) + "."
 		return v.c.render(w, v, http.StatusTooManyRequests)
 	}
 	if err := v.ParseForm(); err != nil {

@@ -115,9 +115,8 @@ func TestPlanOfAFleet(t *testing.T) {
 			get(n, "operator", "/sources") // has the plan made
 			synctest.Wait()
 			page := shows(t, n, "operator", "/sources")
-			has(t, page, "Budget 4.0 calls a second of all nodes", "a day of all nodes")
-			page = shows(t, n, "operator", "/")
-			has(t, page, "Of 2 accounts of all nodes; planned", "measured on this node alone over")
+			has(t, page, "at most 4.0 a second of all nodes", "for all nodes")
+			has(t, shows(t, n, "operator", "/"), "all owners, 2 nodes")
 		}
 	})
 }
@@ -133,6 +132,6 @@ func TestSourcesWithoutAPlan(t *testing.T) {
 		}
 		get(w, "operator", "/sources") // has the plan made
 		synctest.Wait()
-		has(t, shows(t, w, "operator", "/sources"), "Planned no plan could be made")
+		has(t, shows(t, w, "operator", "/sources"), "Planned figures could not be made")
 	})
 }

@@ -8,13 +8,22 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/internal/figure"
+	"github.com/streamwatch/streamwatch/internal/search"
 )
 
 // ownerRow is an owner with the balance.
 type ownerRow struct {
-	owned
+	search.Owner
 	Balance billing.Balance
+}
+
+func (c *Console) ownerRow(v *view, o search.Owner) (r ownerRow, err error) {
+	r.Owner = o
+	if c.cfg.Ledger != nil {
+		r.Balance, err = c.cfg.Ledger.Balance(v.Context(), o.Name)
+	}
+	return r, err
 }
 
 // owners loads the list of owners.
@@ -23,44 +32,32 @@ func (c *Console) owners(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := c.index.ownersBy(v.Context(), strings.ToLower(d.Find), d.Cursor, rowsShown+1)
+	list, total, err := c.index.Owners(v.Context(), d.Find, d.Cursor, rowsShown+1)
 	if err != nil {
 		return nil, err
 	}
-	d.Total, d.Tabs = total, nil
+	d.Total = total
 	if len(list) > rowsShown {
 		list = list[:rowsShown]
-		d.Next = list[rowsShown-1].Owner
+		d.Next = list[rowsShown-1].Name
 	}
-	var all []ownerRow
 	for _, o := range list {
-		r := ownerRow{owned: o}
-		if r.Balance, err = c.balance(v, o.Owner); err != nil {
+		r, err := c.ownerRow(v, o)
+		if err != nil {
 			return nil, err
 		}
-		all = append(all, r)
+		d.Rows = append(d.Rows, r)
 	}
-	d.Rows = all
 	return d, nil
-}
-
-// balance returns an owner's balance; zero without a ledger.
-func (c *Console) balance(v *view, owner string) (billing.Balance, error) {
-	if c.cfg.Ledger == nil {
-		return billing.Balance{}, nil
-	}
-	return c.cfg.Ledger.Balance(v.Context(), owner)
 }
 
 // ownerData is what an owner's page shows.
 type ownerData struct {
 	ownerRow
-	TopUp string // a new id for an entry of the ledger
-	// The newest are shown.
-	NewMonitors  []monitorRow
-	NewRules     []ruleRow
-	NewEndpoints []endpointRow
-	Events       []deliver.Event
+	TopUp    string // a new id for an entry of the ledger
+	Problems []problem
+	Newest   map[string][]any // the newest records, by kind
+	Events   []deliver.Event
 }
 
 // ownerShown is the maximum number of rows of each list on an owner's page.
@@ -71,30 +68,23 @@ func (c *Console) owner(v *view) (any, error) {
 	if v.Viewer.All && !v.Chosen() {
 		return nil, errNotFound
 	}
-	d := &ownerData{TopUp: "topup_" + rand.Text()}
-	newest := map[record.Kind][]entry{}
-	for _, kind := range indexed {
-		f, err := c.index.list(v.Context(), wanted{scope: scope{owner: v.Owner}, kind: kind, now: c.cfg.Now(), size: ownerShown})
+	o, err := c.index.Owner(v.Context(), v.Owner)
+	if err != nil {
+		return nil, err
+	}
+	d := &ownerData{TopUp: "topup_" + rand.Text(), Newest: map[string][]any{}}
+	if d.ownerRow, err = c.ownerRow(v, o); err != nil {
+		return nil, err
+	}
+	d.Problems, _, _ = v.problems() // the first page says why they are not known
+	for _, kind := range search.Kinds {
+		page, err := c.index.List(v.Context(), search.Query{Owner: v.Owner, Kind: kind, Now: c.cfg.Now(), Size: ownerShown})
+		if err == nil {
+			d.Newest[string(kind)], err = c.rows(v, page.Entries)
+		}
 		if err != nil {
 			return nil, err
 		}
-		newest[kind] = f.entries
-	}
-	var err error
-	if err = c.index.use(v.Context(), func() { d.owned = c.index.numbers(v.Owner) }); err != nil {
-		return nil, err
-	}
-	if d.Balance, err = c.balance(v, v.Owner); err != nil {
-		return nil, err
-	}
-	if d.NewMonitors, err = rows(newest[record.Monitor], func(e *entry) (monitorRow, error) { return c.monitorRow(v, e.owner, e.ID) }); err != nil {
-		return nil, err
-	}
-	if d.NewRules, err = rows(newest[record.Rule], func(e *entry) (ruleRow, error) { return c.ruleRow(v, e.owner, e.ID) }); err != nil {
-		return nil, err
-	}
-	if d.NewEndpoints, err = c.endpointRows(v, newest[record.Endpoint]); err != nil {
-		return nil, err
 	}
 	d.Events, err = v.newest(ownerShown)
 	return d, err
@@ -111,6 +101,6 @@ var ownerActions = map[string]action{
 			return done{}, &failure{http.StatusConflict, "The field amount is not allowed: want 0.001 to 1,000,000,000 credits."}
 		}
 		e := billing.Entry{ID: id, Owner: v.Owner, Kind: billing.KindTopUp, Amount: billing.Credits(amount*float64(billing.Credit) + 0.5), At: c.cfg.Now()}
-		return done{ID: id, Said: credits(e.Amount) + " credits are given."}, refused(c.cfg.Ledger.Append(v.Context(), e))
+		return done{ID: id, Said: figure.Credits(e.Amount) + " credits are given."}, refused(c.cfg.Ledger.Append(v.Context(), e))
 	},
 }

@@ -78,11 +78,12 @@ type view struct {
 	// Owner is the owner of the records shown: the viewer's own, or the one that an operator has
 	// chosen. Pass it to every call of the engine.
 	Owner string
-	Said  *said // what came of the form that led here; nil for nothing
+	Said  *done // what came of the form that led here; nil for nothing
 	Data  any
 
-	to       string // load sets it to a link, to lead there
-	answered bool   // the answer was sent, in spite of an error
+	counts   map[string]int // see Counts; nil before
+	to       string         // load sets it to a link, to lead there
+	answered bool           // the answer was sent, in spite of an error
 }
 
 // scope selects the records that a page or a live tail shows.

@@ -4,32 +4,17 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/record"
-	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Limits of the page of rules.
+// Limits of trying a query.
 const (
 	triedPosts = 100 // number of the owner's newest posts that a query is tried on
 	triedShown = 20
 	maxQuery   = 4096 // maximum length of a query to try, in bytes
 )
-
-// ruleRow is a rule with its price.
-type ruleRow struct {
-	rule.Rule
-	Price billing.Price
-}
-
-func (c *Console) ruleRow(v *view, owner, id string) (r ruleRow, err error) {
-	r.Rule, err = c.engine.Rules().Get(v.Context(), owner, id)
-	r.Price = c.engine.PriceRule(r.Rule)
-	return r, err
-}
 
 // rulesData is the list of rules, and the result of trying a query.
 type rulesData struct {
@@ -38,40 +23,17 @@ type rulesData struct {
 	Text string // text of the query
 }
 
-// ruleData is the data of a rule's page.
-type ruleData struct {
-	ruleRow
-	Endpoints []endpointRow
-	Try       *tried
-}
-
-// rule loads the page of one rule.
-func (c *Console) rule(v *view) (any, error) {
-	var d ruleData
-	var err error
-	if d.ruleRow, err = c.ruleRow(v, v.Owner, v.query.Get("rule")); err != nil {
-		return nil, refused(err)
-	}
-	if d.Endpoints, err = c.endpointsOf(v, d.ID); err != nil {
+// rules loads the list of rules, and tries a query.
+func (c *Console) rules(v *view) (any, error) {
+	list, err := c.list(v, record.Rule, "active", "paused")
+	if err != nil {
 		return nil, err
 	}
-	d.Try, err = c.try(v, d.Query)
+	d := &rulesData{listData: list, Text: v.query.Get("query")}
+	if strings.TrimSpace(d.Text) != "" {
+		d.Try, err = c.try(v, d.Text)
+	}
 	return d, err
-}
-
-var ruleActions = sourceActions("rule", func(e *streamwatch.Engine) sources[rule.Rule] { return e.Rules() }, func(r *rule.Rule) string { return r.Tag })
-
-// rulesActions are those of the list of rules.
-var rulesActions = map[string]action{
-	"make": func(c *Console, v *view) (done, error) {
-		every, err := v.seconds("every")
-		if err != nil {
-			return done{}, err
-		}
-		r, err := c.engine.Rules().Create(v.Context(), rule.CreateRequest{Owner: v.newOwner(), Tag: strings.TrimSpace(v.PostForm.Get("name")), Query: strings.TrimSpace(v.PostForm.Get("query")),
-			Platform: strings.TrimSpace(v.PostForm.Get("platform")), Interval: every, Schedule: strings.TrimSpace(v.PostForm.Get("schedule")), WebhookURL: strings.TrimSpace(v.PostForm.Get("url"))})
-		return made(v, "rule", r.ID, r.WebhookSecret, r.WebhookURL), refused(err)
-	},
 }
 
 // tried is the result of trying a query on the newest posts.
@@ -89,22 +51,6 @@ type triedPost struct {
 	deliver.Event
 	Verdict query.Verdict
 	Clauses []query.Explanation
-}
-
-// rules loads the list of rules, and tries a query.
-func (c *Console) rules(v *view) (any, error) {
-	list, entries, err := c.list(v, record.Rule, "active", "paused")
-	if err != nil {
-		return nil, err
-	}
-	d := &rulesData{listData: list, Text: v.query.Get("query")}
-	if d.Rows, err = rows(entries, func(e *entry) (ruleRow, error) { return c.ruleRow(v, e.owner, e.ID) }); err != nil {
-		return nil, err
-	}
-	if strings.TrimSpace(d.Text) != "" {
-		d.Try, err = c.try(v, d.Text)
-	}
-	return d, err
 }
 
 // try matches a query against the owner's newest posts.
