@@ -65,6 +65,7 @@ type engine struct {
 	w       *fleetWorld
 	name    string
 	severed atomic.Bool                   // from the store, and from the platform
+	blind   atomic.Bool                   // the platform cannot be reached
 	stalled atomic.Pointer[chan struct{}] // commits wait until it is closed; nil for none
 	slow    atomic.Pointer[chan struct{}] // answers come when it is closed; nil for at once
 	slower  atomic.Bool                   // calls that read cursors take 3 s
@@ -171,7 +172,7 @@ func (w *fleetWorld) within(what string, bound time.Duration) {
 
 // Timeline notes who polls.
 func (n *engine) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	if n.severed.Load() {
+	if n.severed.Load() || n.blind.Load() {
 		return fetcher.Page{}, errSevered // a dead process polls nothing
 	}
 	if q.Cursor == "" {

@@ -76,31 +76,33 @@ func (e *Engine) newReports() *reports {
 	return &reports{Recorder: report.New(e.store.Ports().State, node, named, e.now()), node: node, problems: newProblems()}
 }
 
-// all returns the reports of all nodes, the own one first. It reads those of the others if they were
-// not read just now.
-func (e *Engine) all(ctx context.Context) ([]report.Report, error) {
+// otherReports returns the reports of the other nodes. It reads them if they were not read just now.
+func (e *Engine) otherReports(ctx context.Context) ([]report.Report, error) {
 	r, now := e.reports, e.now()
 	r.mu.Lock()
-	read := r.readAt.IsZero() || now.Sub(r.readAt).Abs() >= othersFor
+	others, fresh := r.others, !r.readAt.IsZero() && now.Sub(r.readAt).Abs() < othersFor
 	r.mu.Unlock()
-	if read { // without mu: a caller that waits for a mutex cannot stop when its context ends
-		list, err := report.Read(ctx, e.store.Ports().State, now)
-		if err != nil {
-			return nil, fmt.Errorf("streamwatch: %w", err)
-		}
-		r.mu.Lock()
-		r.others, r.readAt = slices.DeleteFunc(list, func(other report.Report) bool { return other.Node == r.node }), now
-		r.mu.Unlock()
+	if fresh {
+		return others, nil
 	}
-	return e.knownReports(), nil
+	list, err := report.Read(ctx, e.store.Ports().State) // without mu: a caller that waits for a mutex cannot stop when its context ends
+	if err != nil {
+		return nil, fmt.Errorf("streamwatch: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.others, r.readAt = slices.DeleteFunc(list, func(other report.Report) bool { return other.Node == r.node }), now
+	return r.others, nil
 }
 
-// knownReports is all without reading.
-func (e *Engine) knownReports() []report.Report {
-	own := e.reports.Report(e.now(), e.counters())
-	e.reports.mu.Lock()
-	defer e.reports.mu.Unlock()
-	return append([]report.Report{own}, e.reports.others...)
+// ownReport returns the report of this engine.
+func (e *Engine) ownReport() report.Report {
+	if e.life.current() != running {
+		r := e.reports.Last()
+		r.At = e.now()
+		return r
+	}
+	return e.reports.Report(e.now(), e.counters)
 }
 
 // counters adds up the counters of the sources.
@@ -162,7 +164,7 @@ func (e *Engine) runReports(ctx context.Context) error {
 			err = e.reports.Restore(ctx, e.now())
 		}
 		if restored = err == nil; restored {
-			r := e.reports.Report(at, e.counters())
+			r := e.reports.Report(at, e.counters)
 			r.Left = left
 			err = e.reports.Save(ctx, r)
 		}
@@ -195,11 +197,11 @@ func (e *Engine) History(ctx context.Context, r Range) (History, error) {
 	if !r.Valid() {
 		return History{}, fmt.Errorf("streamwatch: Range %d is not allowed: want LastHour, LastDay or LastWeek", r)
 	}
-	all, err := e.all(ctx)
+	others, err := e.otherReports(ctx)
 	if err != nil {
 		return History{}, err
 	}
-	return report.Sum(r, e.now(), all), nil
+	return report.Sum(r, e.now(), append([]report.Report{e.ownReport()}, others...)), nil
 }
 
 // EndpointHealth returns the figures of endpoints by id. It leaves out those that the owner does not
@@ -219,10 +221,11 @@ func (e *Engine) EndpointHealth(ctx context.Context, owner string, ids ...string
 	if err != nil {
 		return nil, err
 	}
-	all, err := e.all(ctx)
+	others, err := e.otherReports(ctx)
 	if err != nil {
 		return nil, err
 	}
+	all := append([]report.Report{e.reports.Endpoints(own...)}, others...)
 	list := make(map[string]EndpointHealth, len(own))
 	for _, id := range own {
 		h := report.Health(all, id, e.now())

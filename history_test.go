@@ -139,6 +139,9 @@ func TestHistoryOfAnEngine(t *testing.T) {
 		}
 		w.stop()
 		pass(30 * time.Minute)
+		if got := figures(w.history(streamwatch.LastHour)); got != hour {
+			t.Errorf("the hour, after Shutdown: %s, want %s", got, hour)
+		}
 		w.start()
 		pass(2 * time.Minute)
 		for r, want := range map[streamwatch.Range]string{
@@ -195,7 +198,10 @@ func TestHealthOfAnEndpoint(t *testing.T) {
 		w.start()
 		pass(time.Minute)
 		expect("another engine", 0, 3, 0, 500)
+		w.stop()
 		pass(24 * time.Hour)
+		w.start()
+		pass(time.Minute)
 		expect("a day later", 0, 0, 0, 0)
 		if since := time.Since(w.health().Since); since < 23*time.Hour || since > 24*time.Hour {
 			t.Errorf("it counts for %v, want a day", since)
@@ -205,12 +211,17 @@ func TestHealthOfAnEndpoint(t *testing.T) {
 		if _, err := w.Erase(t.Context(), owner); err != nil {
 			t.Fatal(err)
 		}
-		w.stop()
-		saved, err := w.store.Ports().State.Get(t.Context(), record.Name{Space: "report"})
-		ok(t, err)
-		if strings.Contains(string(saved.Data), w.monitor.WebhookID) || strings.Contains(string(saved.Data), owner) {
-			t.Error("the report has something of the erased owner")
+		forgotten := func(when string) {
+			t.Helper()
+			saved, err := w.store.Ports().State.Get(t.Context(), record.Name{Space: "report"})
+			ok(t, err)
+			if strings.Contains(string(saved.Data), w.monitor.WebhookID) || strings.Contains(string(saved.Data), owner) {
+				t.Errorf("%s: the report has something of the erased owner", when)
+			}
 		}
+		forgotten("at once")
+		w.stop()
+		forgotten("after Shutdown")
 	})
 }
 
@@ -246,15 +257,19 @@ func TestProblems(t *testing.T) {
 		}, func(w *reported) { w.refuses.Store(false) },
 			streamwatch.Problem{Kind: streamwatch.EndpointFailing, Severe: true, Owner: owner, Name: firstURL, Reason: "status 500", Until: time.Unix(1, 0)}, 20 * time.Minute},
 		{"an endpoint is disabled", nil, func(w *reported) {
-			w.refuses.Store(true)
-			for range 30 {
-				w.post(1)
-				pass(time.Hour)
-			}
+			_, err := w.Endpoints().Disable(w.t.Context(), owner, w.monitor.WebhookID, "answered 410")
+			ok(w.t, err)
 		}, func(w *reported) {
 			_, err := w.Endpoints().Enable(w.t.Context(), owner, w.monitor.WebhookID)
 			ok(w.t, err)
-		}, streamwatch.Problem{Kind: streamwatch.EndpointDisabled, Severe: true, Owner: owner, Name: firstURL, Reason: "no success since"}, 0},
+		}, streamwatch.Problem{Kind: streamwatch.EndpointDisabled, Severe: true, Owner: owner, Name: firstURL, Reason: "answered 410"}, 0},
+		{"a monitor is paused, not by its owner", nil, func(w *reported) {
+			_, err := w.Monitors().Suspend(w.t.Context(), owner, w.monitor.ID, "the contract has ended")
+			ok(w.t, err)
+		}, func(w *reported) {
+			_, err := w.Monitors().Pause(w.t.Context(), owner, w.monitor.ID) // by its owner: no problem
+			ok(w.t, err)
+		}, streamwatch.Problem{Kind: streamwatch.MonitorPaused, Severe: true, Owner: owner, Name: "space", Reason: "the contract has ended"}, 0},
 		{"a source is down", nil, func(w *reported) {
 			w.down.Store(true)
 			pass(3 * time.Minute)
@@ -301,4 +316,78 @@ func TestProblems(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The nodes of a fleet have one history, and know of each other what needs a person.
+func TestFleetHasOneHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 20)
+		nodes := w.start("a", "b")
+		pass(10 * time.Second)
+		w.watch(20, nodes...)
+		pass(20 * time.Second)
+		for _, name := range enginetest.AccountNames(20) {
+			w.platform.Post(name, "a post")
+		}
+		pass(2 * time.Minute)
+		a, b := nodes[0], nodes[1]
+		for _, n := range nodes {
+			h, err := n.History(t.Context(), streamwatch.LastHour)
+			ok(t, err)
+			var events, acknowledged, arrived int64
+			for _, s := range h.Steps {
+				events, acknowledged, arrived = events+s.Events, acknowledged+s.Acknowledged, arrived+s.Latency.Count()
+			}
+			if events != 20 || acknowledged != 20 || arrived != 20 || len(h.Nodes) != 2 {
+				t.Errorf("%s has %d events, %d acknowledged and %d arrived, of %d nodes, want 20 of each, of 2", n.name, events, acknowledged, arrived, len(h.Nodes))
+			}
+			var delivered int64
+			for _, watch := range w.watches {
+				m, err := n.Monitors().Get(t.Context(), "", watch.MonitorID)
+				ok(t, err)
+				health, err := n.EndpointHealth(t.Context(), "", m.WebhookID)
+				ok(t, err)
+				delivered += health[m.WebhookID].Delivered
+			}
+			if delivered != 20 {
+				t.Errorf("%s knows of %d deliveries, want 20", n.name, delivered)
+			}
+		}
+		problems := func() (list []string) {
+			_, err := a.Problems(t.Context())
+			ok(t, err)
+			pass(time.Second)
+			p, err := a.Problems(t.Context())
+			ok(t, err)
+			for _, of := range p.List {
+				list = append(list, string(of.Kind)+" "+of.Name)
+			}
+			pass(15 * time.Second)
+			return list
+		}
+		if list := problems(); list != nil {
+			t.Errorf("at first: %q, want no problems", list)
+		}
+		b.blind.Store(true)
+		pass(3 * time.Minute)
+		if list := problems(); !slices.Equal(list, []string{"source down "}) {
+			t.Errorf("b cannot reach the platform: %q, want that a source is down", list)
+		}
+		b.kill()
+		pass(6 * time.Minute)
+		if list := problems(); !slices.Equal(list, []string{"node missing b"}) {
+			t.Errorf("b is killed: %q, want that it is missing", list)
+		}
+		b = w.start("b")[0]
+		pass(time.Minute)
+		if list := problems(); list != nil {
+			t.Errorf("b is back: %q, want no problems", list)
+		}
+		b.stop()
+		pass(10 * time.Minute)
+		if list := problems(); list != nil {
+			t.Errorf("b is shut down: %q, want no problems", list)
+		}
+		a.stop()
+	})
 }

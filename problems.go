@@ -101,15 +101,17 @@ func (e *Engine) currentProblems(ctx context.Context) (list []Problem) {
 		}
 		list = append(list, Problem{Kind: StoreFailing, Severe: true, Since: p.failing, Reason: failing.Error()})
 	}
-	list = append(list, report.OfReports(e.knownReports(), now)...)
-	return append(list, p.ofRecords...)
+	e.reports.mu.Lock()
+	all := append([]report.Report{e.ownReport()}, e.reports.others...)
+	e.reports.mu.Unlock()
+	return slices.Concat(list, report.OfReports(all, now), p.ofRecords)
 }
 
 // lookAtRecords finds the problems of the records.
 func (e *Engine) lookAtRecords(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	all, err := e.all(ctx)
+	others, err := e.otherReports(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ func (e *Engine) lookAtRecords(ctx context.Context, now time.Time) error {
 	if e.meter != nil {
 		ledger = e.store.Ports().Ledger
 	}
-	found, err := report.OfRecords(ctx, e.store.Ports().Records, ledger, all, now)
+	found, err := report.OfRecords(ctx, e.store.Ports().Records, ledger, append([]report.Report{e.ownReport()}, others...), now)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -164,12 +165,12 @@ func TestSlowFetcherMeetsItsDeadline(t *testing.T) {
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
 		after(29 * time.Second)
-		if n := d.Stats().PollErrors; n != 0 {
-			t.Errorf("%d polls failed before the deadline", n)
+		if s := d.Stats(); s.PollErrors != 0 || s.LastError != nil {
+			t.Errorf("%d polls failed before the deadline, with %v", s.PollErrors, s.LastError)
 		}
 		after(2 * time.Second)
-		if n := d.Stats().PollErrors; n != 1 {
-			t.Errorf("%d polls failed, want 1 at the deadline", n)
+		if s := d.Stats(); s.PollErrors != 1 || !errors.Is(s.LastError, context.DeadlineExceeded) {
+			t.Errorf("%d polls failed with %v, want 1 at the deadline", s.PollErrors, s.LastError)
 		}
 	})
 }

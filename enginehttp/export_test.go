@@ -1,10 +1,12 @@
 package enginehttp
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/secret"
@@ -110,4 +112,10 @@ func Fields(h *Handler) map[string][]string {
 func HealthOf(e *deliver.Endpoint) string {
 	h := newWebhookHealth(e)
 	return h.State + " " + *h.FailingSince
+}
+
+// DeliveriesOf returns the figures of an endpoint as its webhook's answer shows them.
+func DeliveriesOf(h streamwatch.EndpointHealth) string {
+	b, _ := json.Marshal(newWebhookDeliveries(h))
+	return string(b)
 }

@@ -152,6 +152,14 @@ type attemptRecord struct {
 	ResponsePreview string  `json:"response_preview"`
 }
 
+func newAttemptRecord(a *deliver.Attempt) attemptRecord {
+	r := attemptRecord{At: timeText(a.At), DurationMS: a.Duration.Milliseconds(), Error: nullable(a.Error), ResponsePreview: a.ResponsePreview}
+	if a.StatusCode != 0 {
+		r.StatusCode = &a.StatusCode
+	}
+	return r
+}
+
 func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	ev := e.Event
 	r := deliveryRecord{
@@ -173,11 +181,9 @@ func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 		r.StatusReason = &reason
 	}
 	for i := range e.Log {
-		a := &e.Log[i]
-		r.Attempts[i] = attemptRecord{At: timeText(a.At), DurationMS: a.Duration.Milliseconds(), Error: nullable(a.Error), ResponsePreview: a.ResponsePreview}
-		if a.StatusCode != 0 {
-			r.Attempts[i].StatusCode = &a.StatusCode
-			r.WebhookStatusCode = &a.StatusCode
+		r.Attempts[i] = newAttemptRecord(&e.Log[i])
+		if code := r.Attempts[i].StatusCode; code != nil {
+			r.WebhookStatusCode = code
 		}
 	}
 	return r

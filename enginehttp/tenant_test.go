@@ -18,6 +18,7 @@ var narrowed = []endpoint{
 	{pattern: "GET /v1/social/stream/logs", path: social + "/stream/logs?rule_id={rule}", status: 200, field: `"total":0`},
 	{pattern: "GET /v1/social/stream/billing-logs", path: social + "/stream/billing-logs?rule_id={rule}", status: 200, field: `"total":0`},
 	{pattern: "GET /v1/social/stream/webhooks", path: webhooks + "?rule_id={rule}", status: 200, field: `"total":0`},
+	{pattern: "GET /v1/social/stream/logs", path: social + "/stream/logs?webhook_id={webhook}", status: 200, field: `"total":1`},
 	{pattern: "POST /v1/social/stream/webhooks", path: webhooks, body: `{"rule_id":"{rule}","url":"https://hooks.example.com/two"}`, status: 201, field: `"secret":"whsec_`},
 }
 

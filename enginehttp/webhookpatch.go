@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/secret"
@@ -26,6 +27,29 @@ func newWebhookHealth(e *deliver.Endpoint) webhookHealth {
 		h.State, h.DisabledReason = "disabled", nullable(e.StatusReason)
 	}
 	return h
+}
+
+// webhookDeliveries counts the deliveries to a webhook.
+type webhookDeliveries struct {
+	Waiting         int64   `json:"waiting"`
+	OldestWaitingAt *string `json:"oldest_waiting_at"`
+	// Delivered and Failed are those that were made since then.
+	Since     string         `json:"since"`
+	Delivered int64          `json:"delivered"`
+	Failed    int64          `json:"failed"`
+	LastError *attemptRecord `json:"last_error"`
+}
+
+func newWebhookDeliveries(h streamwatch.EndpointHealth) *webhookDeliveries {
+	d := &webhookDeliveries{Waiting: h.Waiting, Since: timeText(h.Since), Delivered: h.Delivered, Failed: h.Failed}
+	if h.Waiting > 0 {
+		d.OldestWaitingAt = nullable(timeText(h.Oldest))
+	}
+	if !h.LastError.At.IsZero() {
+		r := newAttemptRecord(&h.LastError)
+		d.LastError = &r
+	}
+	return d
 }
 
 // patchWebhook makes all changes of a request or none. If the webhook's URL is the webhook_url

@@ -52,6 +52,7 @@ type webhookRecord struct {
 	Status       deliver.EndpointStatus `json:"status"`
 	StatusReason *string                `json:"status_reason"`
 	Health       webhookHealth          `json:"health"`
+	Deliveries   *webhookDeliveries     `json:"deliveries,omitempty"` // of one webhook that was asked for
 	HeaderNames  []string               `json:"header_names"`
 	CreatedAt    string                 `json:"created_at"`
 }
@@ -257,7 +258,18 @@ func (h webhookAPI) enableWebhook(c *call) (reply, error) {
 
 func (h webhookAPI) getWebhook(c *call) (reply, error) {
 	e, err := h.engine.Endpoints().Get(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
-	return h.record(c, e, err)
+	r, err := h.record(c, e, err)
+	if err != nil {
+		return reply{}, err
+	}
+	health, err := h.engine.EndpointHealth(c.Context(), c.who.Owner, e.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	w := r.value.(webhookRecord)
+	w.Deliveries = newWebhookDeliveries(health[e.ID])
+	r.value = w
+	return r, nil
 }
 
 // record returns the answer with a webhook, or err if that is not nil.

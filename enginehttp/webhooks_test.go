@@ -2,11 +2,14 @@ package enginehttp_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
@@ -65,6 +68,44 @@ func TestWebhookHealth(t *testing.T) {
 	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	if got := enginehttp.HealthOf(&deliver.Endpoint{Status: deliver.EndpointActive, FailingSince: since}); got != "failing 2026-03-01T12:00:00.000Z" {
 		t.Errorf("failing: %s", got)
+	}
+}
+
+// The answer with one webhook counts its deliveries, and has the last error.
+func TestWebhookDeliveries(t *testing.T) {
+	w := newWorld(t)
+	shown := func() map[string]any {
+		t.Helper()
+		a := w.do(mine, "GET", webhooks+"/{webhook}", "")
+		d, there := a.decode(t)["deliveries"].(map[string]any)
+		if !there {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		if _, err := time.Parse(time.RFC3339, d["since"].(string)); err != nil {
+			t.Error(err)
+		}
+		delete(d, "since")
+		return d
+	}
+	if got := fmt.Sprint(shown()); got != "map[delivered:0 failed:0 last_error:<nil> oldest_waiting_at:<nil> waiting:0]" {
+		t.Errorf("at first: %s", got)
+	}
+	made := time.Now()
+	source := deliver.Source{Kind: deliver.SourceMonitor, ID: w.ids[mine].Replace("{monitor}"), Owner: mine}
+	ev := deliver.Event{ID: deliver.EventID(source.ID, "5"), Source: source, TweetID: "5", Body: []byte("{}")}
+	if err := w.store.Ports().Journal.Commit(t.Context(), []*detect.Batch{{Events: []deliver.Event{ev}}}); err != nil {
+		t.Fatal(err)
+	}
+	d := shown()
+	if at, err := time.Parse(time.RFC3339, d["oldest_waiting_at"].(string)); d["waiting"] != 1.0 || err != nil || at.Before(made.Truncate(time.Millisecond)) {
+		t.Errorf("one waits: %v", d)
+	}
+	failed := streamwatch.EndpointHealth{Delivered: 2, Failed: 1, LastError: deliver.Attempt{N: 3, At: made, StatusCode: 500, Error: "status 500", ResponsePreview: "down"}}
+	if got := enginehttp.DeliveriesOf(failed); !strings.Contains(got, `"delivered":2,"failed":1,"last_error":{"at":"`) || !strings.HasSuffix(got, `"status_code":500,"duration_ms":0,"error":"status 500","response_preview":"down"}}`) {
+		t.Errorf("some failed: %s", got)
+	}
+	if a := w.do(theirs, "GET", webhooks+"/"+w.ids[mine].Replace("{webhook}"), ""); a.status != 404 {
+		t.Errorf("another owner: %d %s", a.status, a.body)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 // notShown are fields that no figure shows as they are, and why.
 var notShown = map[string]string{
+	"Detect.LastError":         "a text",
 	"Detect.LimitStats.Closed": "TestWorkedOut has how many",
 	"Sources":                  "TestSources has them",
 	"Fleet.Name":               "each process is asked by itself",

@@ -31,7 +31,8 @@
 //  5. Outbox (deliver.Outbox): the deliveries that are not final, ordered by Due. An
 //     engine claims up to 512 and settles up to 1,024 at a time, within 5 s, and calls
 //     NextDue often: a large store needs an index on Due.
-//  6. Log (deliver.Log): the tests of Journal and Outbox read their results from it.
+//  6. Log (deliver.Log): the tests of Journal and Outbox read their results from it. A large
+//     store needs an index of the deliveries of an endpoint, and one of those that are open.
 //  7. Replays (deliver.Replays): sends what was committed before an endpoint existed, or
 //     while it was disabled. A step is a small Commit of deliveries.
 //  8. Retention, Close, and Sweeper if the store can forget an owner.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -139,4 +141,52 @@ func TestReplayBeginsAfterAFailedRead(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Settled gets every outcome once, after the store has it, and says how it came about.
+func TestOutcomesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		var stored func(id string) deliver.LogEntry
+		refuse := true
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			return deliver.Result{OK: !refuse, StatusCode: 500, Error: "status 500"}
+		}, func(c *dispatch.Config) {
+			c.RetrySchedule = []time.Duration{time.Minute}
+			c.Settled = func(o dispatch.Settled) {
+				if e := stored(o.Delivery.ID); e.State != o.Settlement.State || e.Attempts != o.Settlement.Attempt.N {
+					t.Errorf("told of %+v, and the store has %+v", o.Settlement, e)
+				}
+				told = append(told, fmt.Sprintf("%s %d %s replayed:%t refused:%t", o.Delivery.Event.TweetID, o.Settlement.Attempt.N, o.Settlement.State, o.Replayed, o.Refused))
+			}
+		})
+		stored = func(id string) deliver.LogEntry {
+			e, err := b.store.Ports().Log.Delivery(t.Context(), "o", id)
+			if err != nil {
+				t.Error(err)
+			}
+			return e
+		}
+		expect := func(when string, want ...string) {
+			t.Helper()
+			pass(5 * time.Minute)
+			if !slices.Equal(told, want) {
+				t.Errorf("%s: %q, want %q", when, told, want)
+			}
+			told = nil
+		}
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 1, true)
+		expect("fails", "p0 1 retrying replayed:false refused:false", "p0 2 failed replayed:false refused:false")
+		refuse = false
+		b.commit("a", "q", 1, true)
+		expect("arrives", "q0 1 delivered replayed:false refused:false")
+		b.replay(2)
+		expect("is sent again", "p0 3 delivered replayed:true refused:false")
+		b.commit("a", "r", 1, false)
+		b.change("a", func(e *deliver.Endpoint) { e.Status = deliver.EndpointDisabled })
+		expect("is disabled", "r0 1 failed replayed:false refused:true")
+		b.stop()
+	})
 }

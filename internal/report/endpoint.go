@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -72,8 +73,14 @@ func (e *endpoint) end(d *deliver.Delivery, state deliver.State, now time.Time) 
 
 // failed keeps a failed attempt.
 func (e *endpoint) failed(a deliver.Attempt) {
-	a.Error, a.ResponsePreview = invalid.Cut(a.Error, maxText), invalid.Cut(a.ResponsePreview, maxText)
+	a.Error, a.ResponsePreview = strings.Clone(invalid.Cut(a.Error, maxText)), strings.Clone(invalid.Cut(a.ResponsePreview, maxText))
 	e.LastError = a
+}
+
+func (e *endpoint) copy() *endpoint {
+	c := *e
+	c.Hours = slices.Clone(e.Hours)
+	return &c
 }
 
 // expire drops what is too old, and reports whether nothing is left.

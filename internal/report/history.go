@@ -103,6 +103,9 @@ func Sum(r Range, now time.Time, reports []Report) History {
 		sums[i].From = first.Add(time.Duration(i) * length)
 	}
 	for i := range reports {
+		if reports[i].old(now) {
+			continue
+		}
 		h.Nodes = append(h.Nodes, HistoryNode{reports[i].Node, reports[i].At})
 		for k := range reports[i].Rings[r] {
 			s := &reports[i].Rings[r][k]

@@ -92,11 +92,11 @@ func forget(endpoints map[string]*endpoint, gone func(owner string) bool) {
 }
 
 // Report counts what has happened since the last call in the step at the time at, and returns a copy
-// of the report.
-func (r *Recorder) Report(at time.Time, c Counters) Report {
+// of the report. It calls counters.
+func (r *Recorder) Report(at time.Time, counters func() Counters) Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	arrived := r.arrived.Snapshot()
+	arrived, c := r.arrived.Snapshot(), counters()
 	r.now.Latency = arrived.Sub(r.before)
 	r.now.Events, r.now.Calls = c.Events-r.last.Events, c.Calls-r.last.Calls
 	r.now.Polls, r.now.PollErrors = c.Polls-r.last.Polls, c.PollErrors-r.last.PollErrors
@@ -110,6 +110,26 @@ func (r *Recorder) Report(at time.Time, c Counters) Report {
 	return r.copy()
 }
 
+// Last returns a copy of the last Report.
+func (r *Recorder) Last() Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.copy()
+}
+
+// Endpoints returns a report that has only the counts of some endpoints.
+func (r *Recorder) Endpoints(ids ...string) Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := Report{Node: r.report.Node, Began: r.report.Began, Endpoints: make(map[string]*endpoint, len(ids))}
+	for _, id := range ids {
+		if e := r.report.Endpoints[id]; e != nil {
+			c.Endpoints[id] = e.copy()
+		}
+	}
+	return c
+}
+
 // copy returns a copy of the report that shares nothing that changes.
 func (r *Recorder) copy() Report {
 	c := r.report
@@ -118,9 +138,7 @@ func (r *Recorder) copy() Report {
 	}
 	c.Endpoints = make(map[string]*endpoint, len(r.report.Endpoints))
 	for id, e := range r.report.Endpoints {
-		own := *e
-		own.Hours = slices.Clone(e.Hours)
-		c.Endpoints[id] = &own
+		c.Endpoints[id] = e.copy()
 	}
 	return c
 }
@@ -131,7 +149,7 @@ func (r *Recorder) Restore(ctx context.Context, now time.Time) error {
 	if err == nil {
 		err = enter(ctx, r.state, r.report.Node, now)
 	}
-	if err != nil || saved.At.IsZero() || now.Sub(saved.At) >= Kept {
+	if err != nil || saved.At.IsZero() || saved.old(now) {
 		return err
 	}
 	r.mu.Lock()

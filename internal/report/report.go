@@ -55,24 +55,27 @@ const (
 
 // Missing reports whether the engine should run, and has saved nothing for Gone.
 func (r *Report) Missing(now time.Time) bool {
-	return r.Named && !r.Left && now.Sub(r.At) >= Gone
+	return r.Named && !r.Left && now.Sub(r.At) >= Gone && !r.old(now)
 }
+
+// old reports whether the report is no longer kept.
+func (r *Report) old(now time.Time) bool { return now.Sub(r.At) >= Kept }
 
 // nodes names the value with the names of all nodes; nameOf that of a node's report.
 var nodes = record.Name{Space: "reports"}
 
 func nameOf(node string) record.Name { return record.Name{Space: "report", ID: node} }
 
-// Read returns the reports of all nodes, sorted by name. It leaves out those older than Kept.
-func Read(ctx context.Context, state record.State, now time.Time) ([]Report, error) {
+// Read returns the reports of all nodes, sorted by name. Those older than Kept may be among them.
+func Read(ctx context.Context, state record.State) ([]Report, error) {
 	var list []Report
 	names, _, err := load[[]string](ctx, state, nodes)
 	for _, name := range names {
-		r, _, err := load[Report](ctx, state, nameOf(name))
+		r, version, err := load[Report](ctx, state, nameOf(name))
 		if err != nil {
 			return nil, err
 		}
-		if now.Sub(r.At) < Kept { // not if it was removed meanwhile
+		if version > 0 { // saved, and not removed meanwhile
 			list = append(list, r)
 		}
 	}
@@ -89,9 +92,9 @@ func enter(ctx context.Context, state record.State, node string, now time.Time) 
 			case err != nil:
 				return false, err
 			case name == node:
-			case now.Sub(r.At) < Kept:
+			case version == 0 || !r.old(now): // version 0: not saved yet
 				kept = append(kept, name)
-			case version > 0:
+			default:
 				if _, err := state.Swap(ctx, nameOf(name), version, nil, 0); err != nil && !errors.Is(err, record.ErrConflict) {
 					return false, err
 				}
