@@ -7,6 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/internal/figure"
+	"github.com/streamwatch/streamwatch/internal/search"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // Limits of the page of an account.
@@ -80,6 +82,15 @@ func (c *Console) account(v *view) (any, error) {
 	}
 	d := &accountData{AccountStatus: st, now: c.cfg.Now()}
 	d.Picture = figure.NewTimeline(st.Polls, d.now)
+	if of.all { // of one who watches it
+		page, err := c.index.List(v.Context(), search.Query{Kind: record.Monitor, All: true, Find: st.Username, Size: 1})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Entries {
+			v.Owner = e.Owner
+		}
+	}
 	newest, err := v.newest(postsSearched)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ var funcs = template.FuncMap{
 	"dur": figure.Duration, "clock": clock, "stamp": stamp, "num": figure.Count, "figure": figure.Decimal, "pct": figure.Share, "credits": figure.Credits,
 	"out": out, "cut": cut, "seconds": seconds, "often": figure.Rate, "first": first, "last": last, "moment": moment, "soft": soft, "money": figure.Money, "ordinal": figure.Ordinal, "account": account, "lastAttempt": lastAttempt, "event": func(e *deliver.Event) deliver.Event { return *e },
 	"dict": dict, "reason": reason, "host": func(u string) string { h, _ := place(search.URL(u)); return h },
-	"answer": figure.Answer, "status": http.StatusText, "count": func(f float64) string { return figure.Count(int64(f)) },
+	"answer": figure.Answer, "plural": func(n int, word string) string { return figure.Plural(int64(n), word) }, "status": http.StatusText, "count": func(f float64) string { return figure.Count(int64(f)) },
 }
 
 // Ago shows a time by how long ago it is, or in what time it comes; the exact time is its title.

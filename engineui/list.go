@@ -42,7 +42,7 @@ type tab struct {
 
 var errCursor = &failure{http.StatusBadRequest, "The cursor is not allowed: want that of a link."}
 
-// newList reads the parameters of a list with these states. total is the sum of their numbers.
+// newList reads the parameters of a list with these states.
 func newList(v *view, states ...string) (*listData, error) {
 	d := &listData{Find: strings.TrimSpace(v.query.Get("find")), State: v.query.Get("state"), Cursor: v.query.Get("cursor")}
 	if len(d.Find) > maxFind {
@@ -103,9 +103,10 @@ func (c *Console) rows(v *view, entries []search.Entry) (list []any, err error) 
 			row, err = c.engine.Rules().Get(v.Context(), e.Owner, e.ID)
 		case record.Endpoint:
 			var ep deliver.Endpoint
-			ep, err = c.engine.Endpoints().Get(v.Context(), e.Owner, e.ID)
-			r := c.endpointRow(&ep)
-			row, ends = r, append(ends, r)
+			if ep, err = c.engine.Endpoints().Get(v.Context(), e.Owner, e.ID); err == nil {
+				ends = append(ends, c.endpointRow(&ep))
+				row = ends[len(ends)-1]
+			}
 		case record.APIKey:
 			row, err = c.keyRow(v, &e)
 		}

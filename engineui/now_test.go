@@ -127,7 +127,7 @@ func TestForecast(t *testing.T) {
 			after time.Duration
 			want  string
 		}{
-			{0, "Planned figures are being made; look again"}, {40 * time.Second, "Planned 40.0 s ago"}, {40 * time.Second, "Planned 1 min ago"}, {0, "Planned now"},
+			{0, "Planned figures are being made; look again"}, {40 * time.Second, "Planned 40 s ago"}, {40 * time.Second, "Planned 1 min ago"}, {0, "Planned now"},
 			{time.Hour, "Planned 1 h ago"}, // nobody has looked
 		} {
 			<-time.After(row.after)

@@ -49,7 +49,7 @@ func two(d, large time.Duration, largeName string, small time.Duration, smallNam
 func About(d time.Duration) string {
 	switch d = max(d, -d); {
 	case d < time.Minute:
-		return Duration(d.Truncate(time.Second))
+		return Count(int64(d/time.Second)) + "\u00a0s"
 	case d < 10*time.Hour:
 		return Duration(d.Truncate(time.Minute))
 	case d < 48*time.Hour:
@@ -147,4 +147,12 @@ func Credits(c billing.Credits) string {
 	whole, rest := c/billing.Credit, c%billing.Credit
 	whole, rest = max(whole, -whole), max(rest, -rest)
 	return sign + group(strconv.FormatInt(int64(whole), 10)) + "." + strconv.FormatInt(int64(rest+billing.Credit), 10)[1:]
+}
+
+// Plural writes a number before a word, in its plural unless the number is 1.
+func Plural(n int64, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return Count(n) + " " + word + "s"
 }
