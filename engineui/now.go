@@ -95,7 +95,10 @@ func (v *view) problems() (list []problem, at time.Time, err error) {
 			if !of.all {
 				continue
 			}
-			line.Name, line.Link = cmp.Or(p.Name, "the default source"), v.Link(page.path)+"#"+p.ID
+			line.Name, line.Link = cmp.Or(p.Name, "the default source"), v.Link(page.path)
+		}
+		if page.path == "sources" {
+			line.Link += "#source-" + p.ID
 		}
 		if of.has(p.Owner) {
 			list = append(list, line)

@@ -75,7 +75,7 @@ func TestProblems(t *testing.T) {
 			"hooks.globex.example.com fails", "Of globex . status 503", "acme-monitor is paused", "credits ran out", "3 broken, 0 soon", "Endpoints 1 need a person")
 		endpoint := shows(t, w, "operator", follow(t, page, "endpoint?endpoint="), "failing for", "503 Service Unavailable", "out of order", "One attempt alone", "Waiting now", "the oldest for")
 		shows(t, w, "operator", follow(t, page, "monitor?monitor="), "Resume")
-		shows(t, w, "operator", strings.TrimSuffix(follow(t, page, "sources#"), "#"), "1 not well", "dead for")
+		shows(t, w, "operator", strings.TrimSuffix(follow(t, page, "sources#source-"), "#source-"), "1 not well", "dead for")
 		shows(t, w, "operator", "/endpoints?state=failing", "hooks.globex.example.com", "All 2 disabled 0 failing 1 paused 0 active 1", "0.0 %")
 		if !strings.Contains(endpoint, "not taken") {
 			t.Error("the endpoint's page lacks its deliveries")
@@ -134,7 +134,7 @@ func TestForecast(t *testing.T) {
 			has(t, shows(t, w, "operator", "/sources"), row.want)
 			synctest.Wait()
 		}
-		has(t, shows(t, w, "operator", "/sources"), "default well 2 120 120", "500 ms")
+		has(t, shows(t, w, "operator", "/sources"), "default well 2 120 planned 120", "planned 500 ms")
 	})
 }
 

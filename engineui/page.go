@@ -200,19 +200,6 @@ func (v *view) OwnerLink(owner, path string, pairs ...string) string {
 // Has reports whether the viewer may see a page. Templates link only to such pages.
 func (v *view) Has(path string) bool { return v.c.page(path, v.Viewer) != nil }
 
-// number returns a parameter between least and most, or def if it is missing.
-func (v *view) number(name string, def, least, most int) (int, error) {
-	text := v.query.Get(name)
-	if text == "" {
-		return def, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
-		return 0, &failure{http.StatusBadRequest, "The parameter " + name + " is not allowed: want " + strconv.Itoa(least) + " to " + strconv.Itoa(most) + "."}
-	}
-	return n, nil
-}
-
 // render sends a page, or returns an error without sending anything.
 func (c *Console) render(w http.ResponseWriter, v *view, status int) error {
 	var b bytes.Buffer

@@ -218,7 +218,7 @@ func TestEndpoint(t *testing.T) {
 		if body := shows(t, w, "acme-reader", path); strings.Contains(body, `method="post"`) {
 			t.Error("who may only read sees a form")
 		}
-		page = shows(t, w, "acme", path+"&find=lift", "Lift-off")
+		shows(t, w, "acme", path+"&find=lift", "Lift-off")
 		shows(t, w, "acme", path+"&find=nothing", "Nothing here has “nothing”")
 		shows(t, w, "acme", path+"&state=delivered", "Lift-off")
 		shows(t, w, "acme", path+"&state=failed", "Nothing here is failed")
@@ -289,7 +289,7 @@ func TestOperatorsStayAtAnOwner(t *testing.T) {
 			if strings.Contains(body, "All owners") {
 				t.Error("all owners are shown, and can be chosen")
 			}
-			body = shows(t, w, "", follow(t, body, "endpoints"), "acme-monitor", "globex-monitor")
+			shows(t, w, "", follow(t, body, "endpoints"), "acme-monitor", "globex-monitor")
 		}
 	})
 }

@@ -56,6 +56,8 @@
     const time = make("time", "", e.at.slice(11));
     time.dateTime = e.stamp;
     time.title = e.at + " UTC";
+    const at = make("th", "nb half", e.page.startsWith("event?") ? link(e.page, time) : time);
+    at.scope = "row";
     const late = make("td", "n", e.late);
     late.dataset.label = "Late by";
     let post = e.text || "post";
@@ -64,7 +66,7 @@
       post.rel = "noopener noreferrer nofollow";
       post.target = "_blank";
     }
-    return make("tr", "fresh", make("td", "nb half", e.page.startsWith("event?") ? link(e.page, time) : time), late,
+    return make("tr", "fresh", at, late,
       make("td", "whole", make("span", "cut m", make("bdi", "", (e.platform ? e.platform + ":" : "") + e.author)), make("span", "under cut m", "for ", make("bdi", "", e.for))),
       make("td", "whole fill", make("bdi", "lines", post)));
   };
