@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -104,17 +105,23 @@ func (x *Index) use(ctx context.Context, f func()) error {
 	return nil
 }
 
+// maxChanges is how many changes are read one by one. It takes less time to read all records than more.
+const maxChanges = 5000
+
 // follow reads the changes since the last call, or all records.
 func (x *Index) follow(ctx context.Context) error {
 	for x.begun {
 		list, last, err := x.records.Since(ctx, x.feed, 1000)
-		if errors.Is(err, record.ErrTooOld) {
+		if errors.Is(err, record.ErrTooOld) || err == nil && last > x.feed+maxChanges {
 			break
 		}
 		if err != nil {
 			return err
 		}
 		for _, change := range list {
+			if change.Kind == record.Owner {
+				x.forget(change.ID)
+			}
 			r, err := x.records.Get(ctx, change.Owner, change.Key)
 			switch {
 			case err == nil:
@@ -192,6 +199,21 @@ func (x *Index) remove(k record.Key) {
 
 // ErrCursor means that a cursor is not the Next of a page.
 var ErrCursor = errors.New("search: cursor is not allowed: want the Next of a page")
+
+// forget drops the records of an owner who is erased: they vanish without changes of their own.
+func (x *Index) forget(ownerID string) {
+	for name := range x.owners {
+		if record.OwnerID(name) != ownerID {
+			continue
+		}
+		of := func(e *Entry) bool { return e.Owner == name }
+		maps.DeleteFunc(x.byKey, func(_ record.Key, e *Entry) bool { return of(e) })
+		for kind, list := range x.kinds {
+			x.kinds[kind] = slices.DeleteFunc(list, of)
+		}
+		delete(x.owners, name)
+	}
+}
 
 // Query selects records of a kind.
 type Query struct {

@@ -68,7 +68,8 @@ func TestIndex(t *testing.T) {
 		"anew":        func(s record.Store) record.Store { return forgetful{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			records := wrap(memory.New(memory.Options{}).Ports().Records)
+			ports := memory.New(memory.Options{}).Ports()
+			records := wrap(ports.Records)
 			x := search.New(records)
 			if got := names(t, x, search.Query{Kind: record.Monitor, All: true}); got != "" {
 				t.Errorf("an empty store has %q", got)
@@ -128,6 +129,22 @@ func TestIndex(t *testing.T) {
 			}
 			if o, err := x.Owner(t.Context(), "acme"); err != nil || o != (search.Owner{Name: "acme", Rules: 1, Keys: 2}) {
 				t.Errorf("acme has %+v, %v", o, err)
+			}
+			// An erased owner's records vanish without changes of their own.
+			if _, err := records.Apply(t.Context(), record.Change{Gone: &record.Gone{Owner: "acme", Until: time.Now().Add(time.Hour)}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ports.Sweeper.Sweep(t.Context(), "acme"); err != nil {
+				t.Fatal(err)
+			}
+			if got := names(t, x, search.Query{Kind: record.Rule, All: true}) + names(t, x, search.Query{Kind: record.APIKey, All: true}); got != "" {
+				t.Errorf("of an erased owner there is %q", got)
+			}
+			if list, total, err := x.Owners(t.Context(), "", "", 9); err != nil || total != 1 || list[0].Name != "globex" {
+				t.Errorf("owners after an erasure: %+v, %v", list, err)
+			}
+			if got := names(t, x, search.Query{Kind: record.Monitor, All: true}); got != "ocean" {
+				t.Errorf("another owner's monitors after an erasure: %q", got)
 			}
 		})
 	}
