@@ -37,6 +37,8 @@ func byHeader(r *http.Request) (engineui.Viewer, error) {
 	switch who {
 	case "":
 		return engineui.Viewer{}, engineui.ErrDenied
+	case "nameless": // the owner in a program with one owner
+		return engineui.Viewer{Write: true}, nil
 	case "operator":
 		return engineui.Viewer{Name: "operator", All: true, Write: !reads, Admin: true}, nil
 	default:

@@ -85,6 +85,9 @@ func TestProblems(t *testing.T) {
 			t.Errorf("globex is shown what is not theirs: %s", plain(page))
 		}
 		shows(t, w, "acme", "/", "1 thing needs a person", "acme-monitor is paused")
+		if page := shows(t, w, "nameless", "/"); strings.Contains(page, "x509") {
+			t.Error("an owner is shown what is wrong with the whole engine")
+		}
 		shows(t, w, "operator", "/owner?owner=globex", "hooks.globex.example.com fails")
 	})
 }
