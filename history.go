@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/internal/report"
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // History has the figures of the engine over a Range, in steps. In a fleet it has those of all nodes
@@ -160,12 +160,13 @@ func (e *Engine) runReports(ctx context.Context) error {
 	restored := false
 	save := func(ctx context.Context, at time.Time, left bool) {
 		var err error
-		if !restored { // what is there must not be lost
+		if !restored {
 			err = e.reports.Restore(ctx, e.now())
+			restored = err == nil
 		}
-		if restored = err == nil; restored {
-			r := e.reports.Report(at, e.counters)
-			r.Left = left
+		e.watchSources(at)
+		r := e.reports.Report(at, e.counters)
+		if r.Left = left; restored { // otherwise what is there would be lost
 			err = e.reports.Save(ctx, r)
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
@@ -173,7 +174,6 @@ func (e *Engine) runReports(ctx context.Context) error {
 		}
 	}
 	for at := e.now(); ; {
-		e.watchSources(at)
 		save(ctx, at, false)
 		now := e.now()
 		next := now.Truncate(report.Every).Add(report.Every)
@@ -209,11 +209,10 @@ func (e *Engine) History(ctx context.Context, r Range) (History, error) {
 func (e *Engine) EndpointHealth(ctx context.Context, owner string, ids ...string) (map[string]EndpointHealth, error) {
 	var own []string
 	for _, id := range ids {
-		_, err := e.endpoints.Get(ctx, owner, id)
-		switch {
-		case err == nil, errors.Is(err, deliver.ErrSealed):
+		_, err := e.store.Ports().Records.Get(ctx, owner, record.Key{Kind: record.Endpoint, ID: id})
+		if err == nil {
 			own = append(own, id)
-		case !errors.Is(err, deliver.ErrEndpointNotFound):
+		} else if !errors.Is(err, record.ErrNotFound) {
 			return nil, err
 		}
 	}

@@ -10,18 +10,22 @@ import (
 	"github.com/streamwatch/streamwatch/internal/report"
 )
 
-// problemsFor is for how long problems are not looked for again. To look takes at most a tenth of the
-// time: there may be very many records.
-const problemsFor = 15 * time.Second
+const (
+	// problemsFor is for how long problems are not looked for again. To look takes at most a tenth of
+	// the time: there may be very many records.
+	problemsFor = 15 * time.Second
+	// briefly is how long Problems waits for new ones, which is enough where there are few records.
+	briefly = 30 * time.Millisecond
+)
 
 // problems has the problems that were found last. They are looked for only while someone asks.
 type problems struct {
-	ask   chan struct{} // buffered, size 1; holds a value while they are wanted
-	found chan struct{} // closed when they were looked for once
+	ask chan struct{} // buffered, size 1; holds a value while they are wanted
 
-	mu   sync.Mutex
-	last Problems
-	next time.Time // by the runtime's clock: not to look again before
+	mu    sync.Mutex
+	last  Problems
+	next  time.Time     // by the runtime's clock: not to look again before
+	found chan struct{} // closed when the next ones are found
 
 	// These are used by findProblems only.
 	failing   time.Time // since when the store takes no writes; zero if it does
@@ -32,25 +36,33 @@ func newProblems() problems {
 	return problems{ask: make(chan struct{}, 1), found: make(chan struct{})}
 }
 
-// Problems returns what needs a person, the worst first. It is made in the background, at most every
-// 15 s; Problems.At says when. After Start, Problems waits until it was made once. The error is
-// ErrNotRunning or ctx's error.
+// Problems returns what needs a person, the worst first. It is made in the background when it is
+// asked for, at most every 15 s, and Problems waits for that briefly: At says when it was made. The
+// first one it waits for, which is made at Start. The error is ErrNotRunning or ctx's error.
 func (e *Engine) Problems(ctx context.Context) (Problems, error) {
 	if e.life.current() != running {
 		return Problems{}, ErrNotRunning
 	}
 	p := &e.reports.problems
 	p.mu.Lock()
-	old := !time.Now().Before(p.next)
+	last, found, old := p.last, p.found, !time.Now().Before(p.next)
 	p.mu.Unlock()
-	if old {
-		select {
-		case p.ask <- struct{}{}:
-		default:
-		}
+	if !old {
+		return last, nil
 	}
 	select {
-	case <-p.found:
+	case p.ask <- struct{}{}:
+	default:
+	}
+	var enough <-chan time.Time
+	if !last.At.IsZero() {
+		timer := time.NewTimer(briefly)
+		defer timer.Stop()
+		enough = timer.C
+	}
+	select {
+	case <-found:
+	case <-enough:
 	case <-ctx.Done():
 		return Problems{}, context.Cause(ctx)
 	}
@@ -62,7 +74,7 @@ func (e *Engine) Problems(ctx context.Context) (Problems, error) {
 // findProblems looks for problems at first and when they are asked for, until ctx ends.
 func (e *Engine) findProblems(ctx context.Context) {
 	p := &e.reports.problems
-	for first := true; ; first = false {
+	for {
 		began := time.Now()
 		list := e.currentProblems(ctx)
 		if ctx.Err() != nil {
@@ -71,9 +83,12 @@ func (e *Engine) findProblems(ctx context.Context) {
 		p.mu.Lock()
 		p.last = Problems{At: e.now(), List: report.Sort(list)}
 		p.next = time.Now().Add(max(problemsFor, 9*time.Since(began)))
+		close(p.found)
+		p.found = make(chan struct{})
 		p.mu.Unlock()
-		if first {
-			close(p.found)
+		select { // what asked for these needs no others
+		case <-p.ask:
+		default:
 		}
 		select {
 		case <-ctx.Done():

@@ -103,7 +103,11 @@ func TestCopyRefuses(t *testing.T) {
 		{"-from redis://me:pw@h:x -to b.db", "-from *** is not allowed"},
 		{"-from a.db b.db", `argument "b.db" is not allowed`},
 	} {
-		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, append([]string{"copy"}, strings.Fields(strings.ReplaceAll(row.args, "DIR", dir))...))
+		args := strings.Fields("copy " + row.args)
+		for i := range args { // the path may have a space
+			args[i] = strings.ReplaceAll(args[i], "DIR", dir)
+		}
+		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, args)
 		if status(err) != 78 || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "pw") {
 			t.Errorf("copy %s: status %d, error %v, want %q", row.args, status(err), err, row.want)
 		}

@@ -30,7 +30,7 @@
 // server that is out of memory, read-only or short of replicas refuses: then nothing is recorded.
 // A call that reads is one script, too, except a page of deliveries or entries, whose rows are found
 // by one script and read by others, a query with conditions, which looks at some thousand rows a
-// script, and a Claim of more than 512.
+// script, Log.Waiting of several endpoints or some thousand deliveries, and a Claim of more than 512.
 // Records.Apply ends up to 1,000 open deliveries of deleted endpoints in its script. None of the
 // others can be claimed. Further scripts end them; if the process dies meanwhile, the next Apply or
 // Open continues.
