@@ -72,8 +72,24 @@ var problemPages = map[streamwatch.ProblemKind]struct{ path, what string }{
 // problemsTime limits the wait for the first search for problems, which may take long.
 const problemsTime = 2 * time.Second
 
-// problems returns what the viewer may know of the engine's problems, the worst first.
+// problems returns what the viewer may know of the engine's problems, the worst first. It asks the
+// engine once for a page.
 func (v *view) problems() (list []problem, at time.Time, err error) {
+	if v.known == nil {
+		v.known = &known{}
+		v.known.list, v.known.at, v.known.err = v.askProblems()
+	}
+	return v.known.list, v.known.at, v.known.err
+}
+
+// known are the results of problems.
+type known struct {
+	list []problem
+	at   time.Time
+	err  error
+}
+
+func (v *view) askProblems() (list []problem, at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(v.Context(), problemsTime)
 	defer cancel()
 	all, err := v.c.engine.Problems(ctx)
@@ -109,17 +125,14 @@ func (v *view) problems() (list []problem, at time.Time, err error) {
 
 // Counts returns how many problems the lists have, by their pages; of all those is "".
 func (v *view) Counts() map[string]int {
-	if v.counts == nil {
-		v.counts = map[string]int{}
-		list, _, _ := v.problems() // the first page says why they are not known
-		v.counts[""] = len(list)
-		for _, p := range list {
-			if p.Path != "" {
-				v.counts[p.Path]++
-			}
+	list, _, _ := v.problems() // the first page says why they are not known
+	counts := map[string]int{}
+	for _, p := range list {
+		if counts[""]++; p.Path != "" {
+			counts[p.Path]++
 		}
 	}
-	return v.counts
+	return counts
 }
 
 // now loads the first page.

@@ -81,9 +81,9 @@ type view struct {
 	Said  *done // what came of the form that led here; nil for nothing
 	Data  any
 
-	counts   map[string]int // see Counts; nil before
-	to       string         // load sets it to a link, to lead there
-	answered bool           // the answer was sent, in spite of an error
+	known    *known // see problems; nil before
+	to       string // load sets it to a link, to lead there
+	answered bool   // the answer was sent, in spite of an error
 }
 
 // scope selects the records that a page or a live tail shows.

@@ -108,7 +108,7 @@ func evaluate[T any](t *testing.T, ctx context.Context, script string) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatalf("%s: %v", script, err)
 	}
@@ -188,7 +188,7 @@ func TestConsole(t *testing.T) {
 					t.Errorf("%s: %s", what, text)
 				}
 				if rules != "" {
-					evaluate[bool](t, ctx, "("+rules+"\n, true)")
+					evaluate[bool](t, ctx, rules+"\n;true")
 					for _, text := range evaluate[[]string](t, ctx, violations) {
 						t.Errorf("%s: %s", what, text)
 					}
