@@ -97,6 +97,7 @@ func (v *view) askProblems() (list []problem, at time.Time, err error) {
 	for _, p := range all.List {
 		page := problemPages[p.Kind]
 		line := problem{Problem: p, Path: page.path, What: page.what}
+		ofEngine := false
 		switch p.Kind {
 		case streamwatch.EndpointDisabled, streamwatch.EndpointFailing:
 			line.Name, _ = place(search.URL(p.Name))
@@ -107,16 +108,12 @@ func (v *view) askProblems() (list []problem, at time.Time, err error) {
 			line.Link = v.Link("rule", "rule", p.ID)
 		case streamwatch.CreditsLow:
 			line.Link = v.OwnerLink(p.Owner, "owner")
-		default: // of the whole engine
-			if !of.all {
-				continue
-			}
-			line.Name, line.Link = cmp.Or(p.Name, "the default source"), v.Link(page.path)
+		case streamwatch.SourceDown, streamwatch.SourceLimited:
+			ofEngine, line.Name, line.Link = true, cmp.Or(p.Name, "the default source"), v.Link("sources")+"#source-"+p.ID
+		default:
+			ofEngine, line.Link = true, v.Link(page.path)
 		}
-		if page.path == "sources" {
-			line.Link += "#source-" + p.ID
-		}
-		if of.has(p.Owner) {
+		if ofEngine && v.Viewer.All || !ofEngine && of.has(p.Owner) {
 			list = append(list, line)
 		}
 	}

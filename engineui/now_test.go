@@ -17,6 +17,9 @@ import (
 	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // has reports what the text of a page lacks.
@@ -76,6 +79,7 @@ func TestProblems(t *testing.T) {
 		endpoint := shows(t, w, "operator", follow(t, page, "endpoint?endpoint="), "failing for", "503 Service Unavailable", "out of order", "One attempt alone", "Waiting now", "the oldest for")
 		shows(t, w, "operator", follow(t, page, "monitor?monitor="), "Resume")
 		shows(t, w, "operator", strings.TrimSuffix(follow(t, page, "sources#source-"), "#source-"), "1 not well", "dead for")
+		shows(t, w, "operator", "/sources?owner=acme", "1 not well", "dead for")
 		shows(t, w, "operator", "/endpoints?state=failing", "hooks.globex.example.com", "All 2 disabled 0 failing 1 paused 0 active 1", "0.0 %")
 		if !strings.Contains(endpoint, "not taken") {
 			t.Error("the endpoint's page lacks its deliveries")
@@ -89,6 +93,46 @@ func TestProblems(t *testing.T) {
 			t.Error("an owner is shown what is wrong with the whole engine")
 		}
 		shows(t, w, "operator", "/owner?owner=globex", "hooks.globex.example.com fails")
+	})
+}
+
+// full is the state of a store that takes no writes at times.
+type full struct {
+	record.State
+	is *atomic.Bool
+}
+
+func (f full) Swap(ctx context.Context, n record.Name, version uint64, data []byte, ttl time.Duration) (uint64, error) {
+	if f.is.Load() {
+		return 0, errors.New("no space left on device")
+	}
+	return f.State.Swap(ctx, n, version, data, ttl)
+}
+
+type fullStore struct {
+	*memory.Store
+	is *atomic.Bool
+}
+
+func (s fullStore) Ports() storage.Ports {
+	p := s.Store.Ports()
+	p.State = full{p.State, s.is}
+	return p
+}
+
+// A store that takes no writes is the worst, and operators' to know.
+func TestStoreFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := &atomic.Bool{}
+		w := newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {
+			cfg.Store = fullStore{cfg.Store.(*memory.Store), is}
+		})
+		is.Store(true)
+		<-time.After(20 * time.Second)
+		shows(t, w, "operator", "/") // has them looked for
+		synctest.Wait()
+		has(t, shows(t, w, "operator", "/"), "1 thing needs a person", "Broken: The store takes no writes for", "no space left on device")
+		has(t, shows(t, w, "acme", "/"), "All well")
 	})
 }
 
