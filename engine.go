@@ -178,8 +178,8 @@ func (e *Engine) Endpoints() *endpoints.Manager { return e.endpoints }
 // Log returns the port that reads stored deliveries and events.
 func (e *Engine) Log() deliver.Log { return e.store.Ports().Log }
 
-// Records returns the port for the records of all owners: monitors, rules, endpoints and keys. Change them
-// by their managers.
+// Records returns the port that reads the records of all owners: monitors, rules, endpoints and keys.
+// Their managers change them.
 func (e *Engine) Records() record.Store { return e.store.Ports().Records }
 
 // State returns the port for small values of the Store, such as the answers to requests that clients
