@@ -185,6 +185,26 @@ func TestFind(t *testing.T) {
 	})
 }
 
+// In a program with one owner, who has no name, nothing needs to be chosen.
+func TestOwnerWithoutAName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if _, err := w.engine.Monitors().Create(t.Context(), monitor.CreateRequest{Name: "only", Usernames: []string{"acme_news"}, PollInterval: time.Second, WebhookURL: "https://hooks.example.com/in", WebhookSecret: hookSecret}); err != nil {
+			t.Fatal(err)
+		}
+		for _, owner := range []string{"acme", "globex"} {
+			if err := w.engine.Monitors().Delete(t.Context(), owner, w.monitor(owner)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.post("acme_news", "Lift-off")
+		for path, want := range map[string]string{"/deliveries": "Lift-off", "/events": "Lift-off", "/owners": "(no name)", "/owner": "Lift-off", "/monitors": "only", "/": "Lift-off"} {
+			shows(t, w, "operator", path, want)
+		}
+		shows(t, w, "operator", follow(t, shows(t, w, "operator", "/events"), "event?"), "tweet.detected", "delivered")
+	})
+}
+
 // Deliveries and events are an owner's: an operator chooses one, unless there is only one.
 func TestChosenOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

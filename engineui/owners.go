@@ -1,6 +1,7 @@
 package engineui
 
 import (
+	"cmp"
 	"crypto/rand"
 	"net/http"
 	"strconv"
@@ -65,8 +66,8 @@ const ownerShown = 10
 
 // owner loads the page with all that an owner has.
 func (c *Console) owner(v *view) (any, error) {
-	if v.Viewer.All && !v.Chosen() {
-		return nil, errNotFound
+	if from, err := c.chosen(v); err != nil || len(from) > 0 {
+		return nil, cmp.Or(err, error(errNotFound))
 	}
 	o, err := c.index.Owner(v.Context(), v.Owner)
 	if err != nil {
