@@ -178,6 +178,10 @@ func (e *Engine) Endpoints() *endpoints.Manager { return e.endpoints }
 // Log returns the port that reads stored deliveries and events.
 func (e *Engine) Log() deliver.Log { return e.store.Ports().Log }
 
+// Records returns the port that reads the records of all owners: monitors, rules, endpoints and keys.
+// Their managers change them.
+func (e *Engine) Records() record.Store { return e.store.Ports().Records }
+
 // State returns the port for small values of the Store, such as the answers to requests that clients
 // may repeat.
 func (e *Engine) State() record.State { return e.store.Ports().State }

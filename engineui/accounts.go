@@ -1,10 +1,8 @@
 package engineui
 
 import (
-	"errors"
 	"net/http"
 
-	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
 )
 
@@ -51,12 +49,4 @@ func (c *Console) accounts(v *view) (any, error) {
 	var err error
 	d.Accounts, err = c.engine.WorstAccounts(v.Context(), detect.WorstQuery{By: d.By.by, Limit: worstShown, Owner: of.owner, All: of.all})
 	return d, running(err)
-}
-
-// running returns a failure if err means that the engine does not run, otherwise err itself.
-func running(err error) error {
-	if errors.Is(err, streamwatch.ErrNotRunning) {
-		return &failure{http.StatusServiceUnavailable, "The engine does not run."}
-	}
-	return err
 }

@@ -15,6 +15,9 @@ var styleSheet []byte
 //go:embed assets/console.js
 var script []byte
 
+//go:embed assets/icon.svg
+var icon []byte
+
 // asset is a file that is the same for all viewers.
 type asset struct {
 	name string
@@ -25,6 +28,7 @@ type asset struct {
 var assets = map[string]*asset{
 	"console.css": newAsset("console.css", styleSheet),
 	"console.js":  newAsset("console.js", script),
+	"icon.svg":    newAsset("icon.svg", icon),
 }
 
 func newAsset(name string, text []byte) *asset {

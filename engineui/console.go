@@ -3,18 +3,27 @@ package engineui
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/figure"
 	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/search"
+	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/secret"
 )
 
 // Config configures a Console. Engine is required, and either Authorize or Login.
@@ -30,6 +39,8 @@ type Config struct {
 	Login *KeyLogin
 	// Ledger has the credits that the console shows. If it is nil, there is no page of credits.
 	Ledger billing.Ledger
+	// Keys issues and revokes API keys. If it is nil, there is no page of keys.
+	Keys *apikey.Manager
 	// Logger gets a line for each login and each change, also for those that are refused, and errors
 	// that pages do not show. By default nothing is logged.
 	Logger *slog.Logger
@@ -45,7 +56,9 @@ type Console struct {
 	login     *login                        // nil without Config.Login
 	changes   *limits                       // by owner
 	csrf      http.CrossOriginProtection
-	windows   *windows
+	index     *search.Index
+	began     time.Time               // when the console was made,
+	before    map[string]detect.Stats // and the statistics of the sources then
 	forecast  *forecast
 	tail      *tail
 	stop      context.CancelFunc
@@ -68,7 +81,7 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &Console{cfg: cfg, engine: cfg.Engine, changes: newLimits()}
+	c := &Console{cfg: cfg, engine: cfg.Engine, began: cfg.Now(), before: statsOf(cfg.Engine), changes: newLimits(), index: search.New(cfg.Engine.Records())}
 	var err error
 	if cfg.Login != nil {
 		if c.login, err = newLogin(*cfg.Login, c.engine.SharedKey, cfg.Now); err != nil {
@@ -79,12 +92,10 @@ func New(cfg Config) (*Console, error) {
 	if c.templates, err = parsePages(); err != nil {
 		return nil, fmt.Errorf("engineui: %w", err)
 	}
-	c.windows = newWindows(c.engine.Stats, cfg.Now)
 	c.forecast = newForecast(c.engine.Plan, cfg.Now)
 	c.tail = newTail()
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
-	c.run(ctx, c.windows.run)
 	c.run(ctx, c.forecast.run)
 	unwatch := c.engine.Watch(c.tail.publish)
 	c.run(ctx, func(ctx context.Context) {
@@ -105,7 +116,7 @@ func (c *Console) run(ctx context.Context, f func(context.Context)) {
 }
 
 // Close ends the console's goroutines and the live tails, and returns when they have ended.
-// Pages are still served, but their figures are no longer updated. Close may be called again.
+// Pages are still served, without new plans. Close may be called again.
 func (c *Console) Close() {
 	c.stop()
 	for _, done := range c.done {
@@ -135,7 +146,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := &view{Request: r, c: c}
-	if err := c.serve(w, v, name); err != nil {
+	if err := c.serve(w, v, name); err != nil && !v.answered {
 		c.fail(w, v, err)
 	}
 }
@@ -177,11 +188,25 @@ func (c *Console) serve(w http.ResponseWriter, v *view, name string) error {
 		return errNotFound
 	}
 	v.page = p
+	if v.Viewer.All && p.kind != "" {
+		owner, ok, err := c.index.OwnerOf(v.Context(), record.Key{Kind: p.kind, ID: v.query.Get(p.path)})
+		if err != nil {
+			return err
+		}
+		if ok {
+			v.Owner = owner
+		}
+	}
 	if write {
 		return c.change(w, v)
 	}
+	v.Said = heard(w, v)
 	if v.Data, err = p.load(c, v); err != nil {
 		return err
+	}
+	if v.to != "" {
+		redirect(w, v.to)
+		return nil
 	}
 	return c.render(w, v, http.StatusOK)
 }
@@ -213,16 +238,17 @@ const (
 
 // change carries out a form, and redirects to the page that shows the result.
 func (c *Console) change(w http.ResponseWriter, v *view) (err error) {
+	var d done
 	defer func() {
 		what, args := "console change", []any{"by", v.Viewer.Name, "key_id", v.Viewer.KeyID, "owner", v.Owner, "page", v.page.path,
-			"id", invalid.Cut(cmp.Or(v.query.Get(v.page.path), v.PostForm.Get("delivery")), 64), "action", invalid.Cut(v.PostForm.Get("action"), 64)}
+			"id", invalid.Cut(cmp.Or(d.ID, v.query.Get(v.page.path), v.query.Get("delivery")), 64), "action", invalid.Cut(v.PostForm.Get("action"), 64)}
 		if err != nil {
 			what, args = "console change refused", append(args, "error", err)
 		}
 		c.log(v, what, args...)
 	}()
 	switch {
-	case v.page.change == nil:
+	case v.page.actions == nil:
 		return &failure{http.StatusMethodNotAllowed, "This page has nothing to change."}
 	case !v.Viewer.Write:
 		return &failure{http.StatusForbidden, "You may look, and change nothing."}
@@ -234,17 +260,87 @@ func (c *Console) change(w http.ResponseWriter, v *view) (err error) {
 	if wait := c.changes.take(v.Viewer.Owner, c.cfg.Now(), rate, min(rate, changesAtOnce)); wait > 0 {
 		retryAfter(w, wait)
 		return &failure{http.StatusTooManyRequests, "Too many changes: " + strconv.Itoa(rate) + " a minute are allowed. Nothing was done. Wait " +
-			dur(wait.Truncate(time.Second)+time.Second) + "."}
+			figure.Duration(wait.Truncate(time.Second)+time.Second) + "."}
 	}
 	if err := v.ParseForm(); err != nil {
 		return &failure{http.StatusBadRequest, "The form could not be read."}
 	}
-	to, err := v.page.change(c, v)
-	if err != nil {
+	act := v.page.actions[v.PostForm.Get("action")]
+	if act == nil {
+		return &failure{http.StatusBadRequest, "The field action is not allowed: want " + strings.Join(slices.Sorted(maps.Keys(v.page.actions)), ", ") + "."}
+	}
+	d, err = act(c, v)
+	var refusal *failure
+	switch {
+	case errors.As(err, &refusal) && refusal.Status == http.StatusConflict: // the form again, with what was in it
+		v.Said = &done{Said: refusal.Text, Bad: true}
+		var failed error
+		if v.Data, failed = v.page.load(c, v); failed == nil {
+			failed = c.render(w, v, refusal.Status)
+		}
+		if failed == nil {
+			v.answered = true
+		}
+		return err
+	case err != nil:
 		return err
 	}
-	redirect(w, to)
+	d.To = cmp.Or(d.To, v.Path()+"?"+v.URL.RawQuery)
+	if d.Secret != "" {
+		v.page, v.Data = secretPage, &d
+		return c.render(w, v, http.StatusOK)
+	}
+	http.SetCookie(w, cookie(v.Request, saidCookie, d.encode(), 60))
+	redirect(w, d.To)
 	return nil
+}
+
+// secretPage shows a new secret. Its Data is a *done.
+var secretPage = &page{path: "\x00secret", title: "Keep it now", file: "secret.html"}
+
+// Was returns what the refused form had in a field, or def.
+func (v *view) Was(field, def string) string {
+	if v.Said != nil && v.PostForm.Has(field) {
+		return v.PostForm.Get(field)
+	}
+	return def
+}
+
+// action carries out a form of a viewer who may write.
+type action func(*Console, *view) (done, error)
+
+// done is the result of an action.
+type done struct {
+	To   string // link to the page that follows, such as v.Link("accounts"); "" for the page of the form
+	ID   string // of what was made, for the log
+	Said string // a sentence for the page that follows
+	Bad  bool   // the sentence tells of a failure
+	// Secret is shown once, in the answer to the form, with a link to the page that follows.
+	Secret secret.Value
+}
+
+// Plain returns the secret for its page.
+func (d *done) Plain() string { return string(d.Secret) }
+
+// saidCookie brings done.Said to the page that follows. An address could be made by others.
+const saidCookie = "streamwatch_said"
+
+func (d done) encode() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(map[bool]string{false: "+", true: "-"}[d.Bad] + cut(500, d.Said)))
+}
+
+// heard returns what the last form has led to, and forgets it.
+func heard(w http.ResponseWriter, v *view) *done {
+	sent, err := v.Cookie(saidCookie)
+	if err != nil {
+		return nil
+	}
+	http.SetCookie(w, cookie(v.Request, saidCookie, "", -1))
+	text, err := base64.RawURLEncoding.DecodeString(sent.Value)
+	if err != nil || len(text) < 2 {
+		return nil
+	}
+	return &done{Said: string(text[1:]), Bad: text[0] == '-'}
 }
 
 // log logs what the client of a request has done.

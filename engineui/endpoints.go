@@ -1,102 +1,102 @@
 package engineui
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/internal/figure"
+	"github.com/streamwatch/streamwatch/internal/search"
 )
 
-// endpointsShown is the number of endpoints on a page.
-const endpointsShown = 50
-
-// endpointRow is an endpoint with its lane.
+// endpointRow is an endpoint with its lane and its figures.
 type endpointRow struct {
 	deliver.Endpoint
-	Lane    dispatch.LaneStatus
+	Lane    dispatch.LaneStatus // of this node
 	HasLane bool
-	Handler string // the handler's name, if the lane belongs to a handler
+	Figures streamwatch.EndpointHealth
 }
 
-// endpointsData is a page of endpoints. For one owner the oldest come first. For all owners it
-// has only the endpoints with a lane on this node, those in trouble first.
-type endpointsData struct {
-	All    bool
-	Rows   []endpointRow
-	Cursor string
-	Next   string
-}
-
-// endpoints loads the page of an owner's endpoints. For an operator who has chosen no owner, it
-// loads the lanes of all owners that this process remembers.
-func (c *Console) endpoints(v *view) (any, error) {
-	of := v.scope()
-	if of.all {
-		return c.lanes(v)
-	}
-	d := endpointsData{Cursor: v.query.Get("cursor")}
-	from := 0
-	if d.Cursor != "" {
-		var err error
-		if from, err = strconv.Atoi(d.Cursor); err != nil || from < 0 {
-			return nil, &failure{http.StatusBadRequest, "The cursor is not allowed: want that of a link."}
-		}
-	}
-	list, err := c.engine.Endpoints().List(v.Context(), of.owner, "")
-	if err != nil {
-		return nil, err
-	}
-	from = min(from, len(list))
-	to := min(from+endpointsShown, len(list))
-	for _, e := range list[from:to] {
-		d.Rows = append(d.Rows, c.endpointRow(e))
-	}
-	if to < len(list) {
-		d.Next = strconv.Itoa(to)
-	}
-	return d, nil
-}
-
-func (c *Console) endpointRow(e deliver.Endpoint) endpointRow {
-	r := endpointRow{Endpoint: e}
+func (c *Console) endpointRow(e *deliver.Endpoint) *endpointRow {
+	r := &endpointRow{Endpoint: *e}
 	r.Lane, r.HasLane = c.engine.Lane(e.ID)
 	return r
 }
 
-// lanes returns the lanes of this process, those in trouble first.
-func (c *Console) lanes(v *view) (any, error) {
-	d := endpointsData{All: true}
-	for _, lane := range c.engine.Lanes(endpointsShown) {
-		r := endpointRow{Lane: lane, HasLane: true}
-		if name, ok := deliver.HandlerName(lane.EndpointID); ok {
-			r.Handler = name
-		} else {
-			e, err := c.engine.Endpoints().Get(v.Context(), lane.Owner, lane.EndpointID)
-			if errors.Is(err, deliver.ErrEndpointNotFound) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			r.Endpoint = e
-		}
-		d.Rows = append(d.Rows, r)
+// addHealth reads the figures of endpoints.
+func (c *Console) addHealth(v *view, list []*endpointRow) error {
+	ids := map[string][]string{} // by owner
+	for _, r := range list {
+		ids[r.Source.Owner] = append(ids[r.Source.Owner], r.ID)
 	}
-	return d, nil
+	for owner, of := range ids {
+		figures, err := c.engine.EndpointHealth(v.Context(), owner, of...)
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			if f, ok := figures[r.ID]; ok {
+				r.Figures = f
+			}
+		}
+	}
+	return nil
 }
 
-// State returns disabled, paused, failing, idle (without a lane here) or active.
-func (r *endpointRow) State() string {
+// endpointsOf returns the endpoints of a monitor or rule.
+func (c *Console) endpointsOf(v *view, source string) (list []any, err error) {
+	all, err := c.engine.Endpoints().List(v.Context(), v.Owner, source)
+	var ends []*endpointRow
+	for i := range all {
+		r := c.endpointRow(&all[i])
+		list, ends = append(list, r), append(ends, r)
+	}
+	if err == nil {
+		err = c.addHealth(v, ends)
+	}
+	return list, err
+}
+
+// Handlers are the lanes of the program's own handlers, for operators.
+func (v *view) Handlers() (list []dispatch.LaneStatus) {
+	if v.scope().all {
+		for _, lane := range v.c.engine.Lanes(rowsShown) {
+			if _, ok := deliver.HandlerName(lane.EndpointID); ok {
+				list = append(list, lane)
+			}
+		}
+	}
+	return list
+}
+
+// Made is the number of deliveries that were made since Figures.Since, or wait.
+func (r *endpointRow) Made() int64 { return r.Figures.Delivered + r.Figures.Failed + r.Figures.Waiting }
+
+// Success is the share of Made that was acknowledged.
+func (r *endpointRow) Success() string {
+	if r.Made() == 0 {
+		return "–"
+	}
+	return figure.Share(float64(r.Figures.Delivered) / float64(r.Made()))
+}
+
+// LastError is the last failed attempt of a day, or nil.
+func (r *endpointRow) LastError() *deliver.Attempt {
+	if r.Figures.LastError.At.IsZero() {
+		return nil
+	}
+	return &r.Figures.LastError
+}
+
+// Health returns disabled, paused, failing or active.
+func (r *endpointRow) Health() string {
 	switch {
-	case r.Handler != "":
 	case r.Status == deliver.EndpointDisabled:
 		return "disabled"
 	case !r.PausedSince.IsZero():
@@ -104,10 +104,12 @@ func (r *endpointRow) State() string {
 	case !r.Failing().IsZero():
 		return "failing"
 	}
-	if !r.HasLane {
-		return "idle"
-	}
 	return "active"
+}
+
+// Class returns the class of the chip of Health.
+func (r *endpointRow) Class() string {
+	return map[string]string{"disabled": "bad", "failing": "bad", "paused": "hold", "active": "good"}[r.Health()]
 }
 
 // Failing returns when the endpoint began to fail, or the zero time if it does not fail.
@@ -118,46 +120,33 @@ func (r *endpointRow) Failing() time.Time {
 	return r.FailingSince
 }
 
-// Breaker describes the state of the endpoint's circuit breaker.
-func (r *endpointRow) Breaker() string {
-	switch {
-	case r.Lane.OpenUntil.IsZero():
-		return "closed"
-	case r.Lane.NextTry.IsZero():
-		return "open: the next attempt decides"
-	}
-	return "open until " + clock(r.Lane.OpenUntil)
-}
+// Shown returns the URL without parts that may be credentials.
+func (r *endpointRow) Shown() string { return search.URL(r.URL) }
 
-// Host returns the URL without parts that may be credentials: see shownURL.
-func (r *endpointRow) Host() string { return shownURL(r.URL) }
+// Host and Path are the parts of Shown.
+func (r *endpointRow) Host() string { host, _ := place(r.Shown()); return host }
+func (r *endpointRow) Path() string { _, path := place(r.Shown()); return path }
 
-// shownURL returns a URL without user, query and fragment.
-func shownURL(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return hidden
+// place divides a shown URL into its host, with a scheme that is not of the web, and the rest.
+func place(shown string) (host, path string) {
+	rest := strings.TrimPrefix(strings.TrimPrefix(shown, "https://"), "http://")
+	from := 0
+	if i := strings.Index(rest, "://"); i >= 0 {
+		from = i + len("://")
 	}
-	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return cut(200, shown.String()) + " …"
+	if i := strings.IndexByte(rest[from:], '/'); i >= 0 {
+		return rest[:from+i], rest[from+i:]
 	}
-	return cut(200, shown.String())
+	return rest, ""
 }
 
 // endpointData is the data of one endpoint's page.
 type endpointData struct {
-	endpointRow
-	Said   string // the result of a form
+	*endpointRow
 	Replay deliver.Replay
-	Recent []deliver.LogEntry // newest first; only from the owner's newest deliveries
+	*deliveriesData
+	now time.Time
 }
-
-// Limits of the deliveries on an endpoint's page.
-const (
-	deliveriesSearched = 200
-	deliveriesShown    = 20
-)
 
 // endpoint loads the page of one endpoint.
 func (c *Console) endpoint(v *view) (any, error) {
@@ -166,58 +155,113 @@ func (c *Console) endpoint(v *view) (any, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	d := &endpointData{endpointRow: c.endpointRow(e), Said: said(v.query.Get("done"), v.query.Get("n"))}
+	d := &endpointData{endpointRow: c.endpointRow(&e), now: c.cfg.Now()}
 	if d.Replay, err = c.engine.Endpoints().Replaying(v.Context(), v.Owner, id); err != nil && !errors.Is(err, deliver.ErrReplayNotFound) {
 		return nil, err
 	}
-	page, err := c.engine.Log().Deliveries(v.Context(), deliver.LogQuery{Owner: v.Owner, PageSize: deliveriesSearched, NoTotal: true})
-	if err != nil {
+	if err = c.addHealth(v, []*endpointRow{d.endpointRow}); err != nil {
 		return nil, err
 	}
-	for _, entry := range page.Entries {
-		if entry.EndpointID == id && len(d.Recent) < deliveriesShown {
-			d.Recent = append(d.Recent, entry)
-		}
+	d.deliveriesData, err = c.deliveriesOf(v, id)
+	return d, err
+}
+
+// outlook is what the engine does next, and when or on which condition.
+type outlook struct{ When, What string }
+
+// Outlook returns what the engine does next.
+func (d *endpointData) Outlook() (list []outlook) {
+	say := func(when, what string) { list = append(list, outlook{when, what}) }
+	at := func(t time.Time) string { return t.UTC().Format("15:04:05") + ", in " + figure.About(t.Sub(d.now)) }
+	lane := &d.Lane
+	switch {
+	case d.Health() == "disabled":
+		say("now", "Nothing is sent. What waited when it was disabled has failed.")
+		say("when enabled", "It gets what is found from then on; resend or replay sends the rest.")
+		return list
+	case d.Health() == "paused":
+		say("now", "Nothing is sent; deliveries wait.")
+		say(d.PausedSince.Add(deliver.MaxPause).UTC().Format("2 Jan 15:04"), "Disabled, if the pause lasts so long.")
+		return list
+	case !d.HasLane:
+		say("next event", "Sent at once. This node has sent nothing lately.")
+	case !lane.OpenUntil.IsZero() && lane.OpenUntil.After(d.now):
+		say(at(lane.OpenUntil), "One attempt alone: too many failed, so all others wait.")
+		say("if it is 2xx", "The "+figure.Count(d.Figures.Waiting)+" that wait go out.")
+		say("if not", "The wait doubles, up to 10 min.")
+	case !lane.OpenUntil.IsZero():
+		say("now", "One attempt alone is due: it decides whether the others go out.")
+	case lane.NextTry.After(d.now):
+		say(at(lane.NextTry), "The next attempt.")
+	default:
+		say("next event", "Sent at once.")
 	}
-	return d, nil
+	if since := d.Failing(); !since.IsZero() {
+		say(since.Add(24*time.Hour).UTC().Format("2 Jan 15:04"), "Disabled, if nothing succeeds until then in 20 attempts.")
+	}
+	return list
 }
 
-// actions carry out the forms of an endpoint's page. Each returns the arguments of said.
-var actions = map[string]func(c *Console, v *view, id string) (done string, n int, err error){
-	"test": func(c *Console, v *view, id string) (string, int, error) {
-		r, err := c.engine.Endpoints().Test(v.Context(), v.Owner, id)
+var endpointActions = map[string]action{
+	"test": onEndpoint(func(v *view, id string) (done, error) {
+		r, err := v.c.engine.Endpoints().Test(v.Context(), v.Owner, id)
+		said := figure.Answer(&deliver.Attempt{StatusCode: r.StatusCode, Error: r.Error})
 		if !r.OK {
-			return "test-failed", r.StatusCode, err
+			return done{Said: "The test call was not accepted: " + said + ".", Bad: true}, err
 		}
-		return "test-accepted", r.StatusCode, err
-	},
-	"recover": func(c *Console, v *view, id string) (string, int, error) {
-		n, err := c.engine.Endpoints().Recover(v.Context(), v.Owner, id, c.cfg.Now().Add(-since(v)))
-		return "recover", n, err
-	},
-	"replay": func(c *Console, v *view, id string) (string, int, error) {
-		_, err := c.engine.Endpoints().Replay(v.Context(), v.Owner, id, c.cfg.Now().Add(-since(v)), time.Time{})
-		return "replay", 0, err
-	},
-	"enable": func(c *Console, v *view, id string) (string, int, error) {
-		_, err := c.engine.Endpoints().Enable(v.Context(), v.Owner, id)
-		return "enable", 0, err
-	},
-	"disable": func(c *Console, v *view, id string) (string, int, error) {
-		_, err := c.engine.Endpoints().Disable(v.Context(), v.Owner, id, "disabled in the console")
-		return "disable", 0, err
-	},
-	"pause":  paused(true),
-	"resume": paused(false),
+		return done{Said: "The test call was accepted: " + said + "."}, err
+	}),
+	"recover": onEndpoint(func(v *view, id string) (done, error) {
+		n, err := v.c.engine.Endpoints().Recover(v.Context(), v.Owner, id, v.c.cfg.Now().Add(-since(v)))
+		return done{Said: figure.Count(n) + " failed deliveries are sent again."}, err
+	}),
+	"replay": onEndpoint(func(v *view, id string) (done, error) {
+		_, err := v.c.engine.Endpoints().Replay(v.Context(), v.Owner, id, v.c.cfg.Now().Add(-since(v)), time.Time{})
+		return done{Said: "A replay has begun."}, err
+	}),
+	"enable": onEndpoint(func(v *view, id string) (done, error) {
+		_, err := v.c.engine.Endpoints().Enable(v.Context(), v.Owner, id)
+		return done{Said: "The endpoint is enabled."}, err
+	}),
+	"disable": onEndpoint(func(v *view, id string) (done, error) {
+		_, err := v.c.engine.Endpoints().Disable(v.Context(), v.Owner, id, "disabled in the console")
+		return done{Said: "The endpoint is disabled."}, err
+	}),
+	"rotate": onEndpoint(func(v *view, id string) (done, error) {
+		e, err := v.c.engine.Endpoints().RotateSecret(v.Context(), v.Owner, id)
+		return done{Said: "The secret is changed; the old one is valid for another day.", Secret: e.Secret}, err
+	}),
+	"delete": onEndpoint(func(v *view, id string) (done, error) {
+		return done{To: v.Link("endpoints"), Said: "The endpoint is deleted."}, v.c.engine.Endpoints().Delete(v.Context(), v.Owner, id)
+	}),
+	"resend": onEndpoint(func(v *view, id string) (done, error) {
+		chosen := v.PostForm["delivery"]
+		if len(chosen) == 0 || len(chosen) > rowsShown {
+			return done{}, &failure{http.StatusConflict, "Choose 1 to 50 deliveries."}
+		}
+		for n, d := range chosen {
+			if _, err := v.c.engine.Endpoints().Redeliver(v.Context(), v.Owner, d); err != nil {
+				return done{ID: d, Said: figure.Count(n) + " deliveries are sent again."}, err
+			}
+		}
+		return done{Said: figure.Count(len(chosen)) + " deliveries are sent again."}, nil
+	}),
+	"pause":  onEndpoint(paused(true, "The endpoint is paused: deliveries wait.")),
+	"resume": onEndpoint(paused(false, "The pause has ended.")),
 }
 
-func paused(on bool) func(c *Console, v *view, id string) (string, int, error) {
-	return func(c *Console, v *view, id string) (string, int, error) {
-		_, err := c.engine.Endpoints().Update(v.Context(), v.Owner, id, endpoints.Update{Paused: &on})
-		if on {
-			return "pause", 0, err
-		}
-		return "resume", 0, err
+// onEndpoint is an action on the endpoint that the address names.
+func onEndpoint(do func(v *view, id string) (done, error)) action {
+	return func(_ *Console, v *view) (done, error) {
+		d, err := do(v, v.query.Get("endpoint"))
+		return d, refused(err)
+	}
+}
+
+func paused(on bool, text string) func(v *view, id string) (done, error) {
+	return func(v *view, id string) (done, error) {
+		_, err := v.c.engine.Endpoints().Update(v.Context(), v.Owner, id, endpoints.Update{Paused: &on})
+		return done{Said: text}, err
 	}
 }
 
@@ -228,57 +272,4 @@ func since(v *view) time.Duration {
 		hours = 24
 	}
 	return time.Duration(min(max(hours, 1), 7*24)) * time.Hour
-}
-
-// said returns a sentence about the result of an action, or "" if done is not such a result.
-func said(done, n string) string {
-	count, err := strconv.Atoi(n)
-	if err != nil {
-		count = 0
-	}
-	switch done {
-	case "test-accepted":
-		return "The test call was accepted with the status " + strconv.Itoa(count) + "."
-	case "test-failed":
-		return "The test call was not accepted" + cmp.Or(map[bool]string{true: ": the status was " + strconv.Itoa(count)}[count > 0], "") + "."
-	case "recover":
-		return num(count) + " failed deliveries are sent again."
-	case "replay":
-		return "A replay has begun."
-	case "enable":
-		return "The endpoint is enabled."
-	case "disable":
-		return "The endpoint is disabled."
-	case "pause":
-		return "The endpoint is paused: deliveries are kept."
-	case "resume":
-		return "The pause has ended."
-	}
-	return ""
-}
-
-// changeEndpoint carries out a form of an endpoint's page.
-func (c *Console) changeEndpoint(v *view) (string, error) {
-	id, name := v.query.Get("endpoint"), v.PostForm.Get("action")
-	act := actions[name]
-	if act == nil {
-		names := make([]string, 0, len(actions))
-		for n := range actions {
-			names = append(names, n)
-		}
-		slices.Sort(names)
-		return "", &failure{http.StatusBadRequest, "The field action is not allowed: want " + strings.Join(names, ", ") + "."}
-	}
-	done, n, err := act(c, v, id)
-	if err != nil {
-		return "", refused(err)
-	}
-	return v.Link("endpoint", "endpoint", id, "done", done, "n", strconv.Itoa(n)), nil
-}
-
-// OwnerLink is Link for a page of all owners: the link also chooses the owner.
-func (v *view) OwnerLink(owner, path string, pairs ...string) string {
-	of := *v
-	of.Owner, of.query = owner, url.Values{"owner": {owner}}
-	return of.Link(path, pairs...)
 }

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/latency"
+	"github.com/streamwatch/streamwatch/internal/figure"
+	"github.com/streamwatch/streamwatch/internal/search"
 )
 
 // maxBody is the maximum part of a body that a page shows, in bytes.
@@ -20,17 +20,34 @@ const maxBody = 32 << 10
 type eventData struct {
 	deliver.Event
 	Body       string
+	Bytes      int
 	Deliveries []deliveryData
+	Way        figure.Way
 }
 
 // deliveryData is the delivery of an event to one endpoint.
 type deliveryData struct {
 	deliver.LogEntry
-	URL     string // the endpoint's, from shownURL; "" for a handler
+	URL     string // the endpoint's, from search.URL; "" for a handler
 	Handler string
-	Way     stack           // chart of Steps
-	Steps   []latency.Cause // see stepsOf
-	Headers []header        // of the last attempt; nil without an attempt or for other ways than webhooks
+	Headers []header // of the last attempt; nil without an attempt or for other ways than webhooks
+}
+
+// Name returns what a person calls the receiver.
+func (d *deliveryData) Name() string {
+	if d.Handler != "" {
+		return "handler " + d.Handler
+	}
+	host, _ := place(d.URL)
+	return host
+}
+
+// Took returns the time from publication to acknowledgement; 0 if it is not acknowledged.
+func (d *deliveryData) Took() time.Duration {
+	if at := d.AcknowledgedAt(); !at.IsZero() && !d.Event.PublishedAt.IsZero() {
+		return at.Sub(d.Event.PublishedAt)
+	}
+	return 0
 }
 
 // header is a header of a request. Values that are secrets, or computed from them, are ***.
@@ -68,7 +85,7 @@ func (c *Console) event(v *view) (any, error) {
 // ids of the event and the endpoint. It omits deliveries to deleted endpoints, and those that the
 // original of a copied store made in an epoch of its own.
 func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
-	d := eventData{Event: *e, Body: indented(e.Body)}
+	d := eventData{Event: *e, Body: indented(e.Body), Bytes: len(e.Body)}
 	targets, err := c.engine.Endpoints().List(v.Context(), v.Owner, e.Source.ID)
 	if err != nil {
 		return nil, err
@@ -99,15 +116,19 @@ func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 		}
 		d.Deliveries = append(d.Deliveries, newDeliveryData(entry, to))
 	}
+	var lanes []figure.Lane
+	for i := range d.Deliveries {
+		lanes = append(lanes, figure.Lane{ID: d.Deliveries[i].ID, Name: d.Deliveries[i].Name(), Log: d.Deliveries[i].Log})
+	}
+	d.Way = figure.NewWay(&d.Event, lanes)
 	return d, nil
 }
 
 func newDeliveryData(entry deliver.LogEntry, to *deliver.Endpoint) deliveryData {
-	d := deliveryData{LogEntry: entry, URL: shownURL(to.URL), Steps: stepsOf(&entry)}
+	d := deliveryData{LogEntry: entry, URL: search.URL(to.URL)}
 	if name, ok := deliver.HandlerName(to.ID); ok {
 		d.Handler = name
 	}
-	d.Way = newStack(latency.Shares(d.Steps))
 	if n := len(entry.Log); n > 0 && byWebhook(to.URL) {
 		d.Headers = []header{
 			{"Content-Type", "application/json"},
@@ -129,30 +150,6 @@ func byWebhook(address string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http")
 }
 
-// stepsOf divides the time from publication to acknowledgement into the steps completed so far.
-// A step is 0 if clocks disagree.
-func stepsOf(entry *deliver.LogEntry) (list []latency.Cause) {
-	e := entry.Event
-	at := e.PublishedAt
-	step := func(name string, end time.Time) {
-		if end.IsZero() || at.IsZero() {
-			return
-		}
-		list = append(list, latency.Cause{Name: name, Mean: max(0, end.Sub(at))})
-		if end.After(at) {
-			at = end
-		}
-	}
-	step("until the poll was due", e.EarliestAt)
-	step("until it was asked for", e.RequestedAt)
-	step("fetched", e.FetchedAt)
-	step("judged", e.DetectedAt)
-	step("committed", e.CommittedAt)
-	step("until the first attempt", entry.FirstAttemptAt())
-	step("sent and acknowledged", entry.AcknowledgedAt())
-	return list
-}
-
 // indented returns a body, indented and cut to maxBody bytes.
 func indented(body []byte) string {
 	var b bytes.Buffer
@@ -163,23 +160,9 @@ func indented(body []byte) string {
 	return cut(maxBody, b.String())
 }
 
-// redeliver sends a delivery again.
-func (c *Console) redeliver(v *view) (string, error) {
-	id := v.PostForm.Get("delivery")
-	_, err := c.engine.Endpoints().Redeliver(v.Context(), v.Owner, id)
-	return v.Link("event", "delivery", id), refused(err)
-}
-
-// refused converts an error of the endpoints' manager to a message for the viewer.
-func refused(err error) error {
-	var field *deliver.FieldError
-	switch {
-	case errors.Is(err, deliver.ErrDeliveryNotFound), errors.Is(err, deliver.ErrEndpointNotFound):
-		return errNotFound
-	case errors.As(err, &field), errors.Is(err, deliver.ErrReplayRunning):
-		return &failure{http.StatusConflict, "Refused: " + err.Error() + "."}
-	case errors.Is(err, deliver.ErrSealed):
-		return &failure{http.StatusConflict, "Refused: the secret of the endpoint cannot be opened with the keys that are there."}
-	}
-	return err
+var eventActions = map[string]action{
+	"resend": func(c *Console, v *view) (done, error) {
+		_, err := c.engine.Endpoints().Redeliver(v.Context(), v.Owner, v.query.Get("delivery"))
+		return done{Said: "It is sent again."}, refused(err)
+	},
 }

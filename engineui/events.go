@@ -2,45 +2,55 @@ package engineui
 
 import (
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// eventsShown is the number of events on a page.
-const eventsShown = 50
-
-// eventsData is a page of an owner's events.
+// eventsData is a list of events.
 type eventsData struct {
-	Events []deliver.Event // newest first
-	Before string          // cursor of this page; "" for the newest events
-	Next   string
+	*listData
+	Events   []deliver.Event // newest first
+	Searched int             // number of events read for a search
 }
 
-// events loads the page of an owner's events.
+// events loads the list of an owner's events.
 func (c *Console) events(v *view) (any, error) {
-	d := eventsData{Before: v.query.Get("cursor")}
+	list, err := newList(v)
+	if err != nil {
+		return nil, err
+	}
+	d := &eventsData{listData: list}
+	if d.Owners, err = c.chosen(v); err != nil || len(d.Owners) > 0 {
+		return d, err
+	}
 	before := uint64(0)
-	if d.Before == "" {
+	if d.Cursor == "" {
 		last, err := v.lastSeq()
 		if err != nil {
 			return nil, err
 		}
 		before = last + 1
-	} else {
-		var err error
-		if before, err = strconv.ParseUint(d.Before, 10, 63); err != nil || before == 0 {
-			return nil, &failure{http.StatusBadRequest, "The cursor is not allowed: want that of a link."}
-		}
+	} else if before, err = strconv.ParseUint(d.Cursor, 10, 63); err != nil || before == 0 {
+		return nil, errCursor
 	}
-	var err error
-	d.Events, err = v.eventsBefore(before, eventsShown)
-	if n := len(d.Events); n > 0 && d.Events[n-1].Seq > 1 {
-		d.Next = strconv.FormatUint(d.Events[n-1].Seq, 10)
+	size := rowsShown
+	if d.Find != "" {
+		size = searched
 	}
-	return d, err
+	page, err := v.eventsBefore(before, size)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(page); n > 0 && page[n-1].Seq > 1 {
+		d.Next = strconv.FormatUint(page[n-1].Seq, 10)
+	}
+	d.Searched = len(page)
+	find := strings.ToLower(d.Find)
+	d.Events = slices.DeleteFunc(page, func(e deliver.Event) bool { return !matches(&e, find) })
+	return d, nil
 }
 
 // newest returns up to most of the owner's newest events, newest first.
@@ -66,46 +76,19 @@ func (v *view) eventsBefore(before uint64, most int) ([]deliver.Event, error) {
 }
 
 // lastSeq returns the number of the owner's newest event, or 0 if none is stored. It searches with
-// reads of one event, about 60 at most, because counting would cost the store more.
+// reads of one event, about 40 at most, because counting would cost the store more.
 func (v *view) lastSeq() (uint64, error) {
-	// after returns the number of the first event above n.
-	after := func(n uint64) (uint64, error) {
+	low, high := uint64(0), uint64(math.MaxInt64) // no event has a number above high
+	for step := uint64(1024); low < high; {
+		n := low + min(step, (high-low)/2)
 		list, err := v.c.engine.Log().Events(v.Context(), v.Owner, n, 1)
-		if err != nil || len(list) == 0 {
+		if err != nil {
 			return 0, err
 		}
-		return list[0].Seq, nil
-	}
-	low, err := after(0)
-	if err != nil || low == 0 {
-		return 0, err
-	}
-	// low is the number of an event. Once high is known, no event has a number above it.
-	high := uint64(0)
-	for step := uint64(64); high == 0; step *= 4 {
-		if step > math.MaxInt64/8 {
-			return low, nil
-		}
-		next, err := after(low + step)
-		switch {
-		case err != nil:
-			return 0, err
-		case next == 0:
-			high = low + step
-		default:
-			low = next
-		}
-	}
-	for low < high {
-		middle := low + (high-low)/2
-		next, err := after(middle)
-		switch {
-		case err != nil:
-			return 0, err
-		case next == 0:
-			high = middle
-		default:
-			low = next
+		if len(list) > 0 {
+			low, step = list[0].Seq, min(8*step, math.MaxInt64/16)
+		} else if high = n; low > 0 || n < 1024 {
+			step = math.MaxInt64
 		}
 	}
 	return low, nil

@@ -1,56 +1,68 @@
 package engineui
 
 import (
+	"fmt"
 	"html/template"
+	"net/http"
 	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/figure"
+	"github.com/streamwatch/streamwatch/internal/search"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // funcs are the functions that templates can call.
 var funcs = template.FuncMap{
-	"dur": dur, "clock": clock, "stamp": stamp, "num": num, "figure": figure, "pct": pct, "credits": credits,
-	"out": out, "cut": cut, "join": strings.Join, "seconds": seconds, "often": often, "first": first, "moment": moment,
+	"dur": figure.Duration, "clock": clock, "stamp": stamp, "num": figure.Count, "figure": figure.Decimal, "pct": figure.Share, "credits": figure.Credits,
+	"out": out, "cut": cut, "seconds": seconds, "often": figure.Rate, "first": first, "last": last, "moment": moment, "soft": soft, "money": figure.Money, "ordinal": figure.Ordinal, "account": account, "lastAttempt": lastAttempt, "event": func(e *deliver.Event) deliver.Event { return *e },
+	"dict": dict, "reason": reason, "host": func(u string) string { h, _ := place(search.URL(u)); return h },
+	"answer": figure.Answer, "plural": func(n int, word string) string { return figure.Plural(int64(n), word) }, "status": http.StatusText, "count": func(f float64) string { return figure.Count(int64(f)) },
 }
 
-// dur formats a duration with about three digits: 812 ms, 3.21 s, 4 min 10 s, 2 h 5 min, 3 d 4
-// h.
-func dur(d time.Duration) string {
+// Ago shows a time by how long ago it is, or in what time it comes; the exact time is its title.
+func (v *view) Ago(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	d := v.c.cfg.Now().Sub(t)
+	text := figure.About(d)
 	switch {
-	case d < 0:
-		return "−" + dur(-d)
-	case d == 0:
-		return "0"
-	case d < 10*time.Microsecond:
-		return "< 0.01 ms"
-	case d < time.Millisecond:
-		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 2, 64) + " ms"
-	case d < 10*time.Millisecond:
-		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 1, 64) + " ms"
-	case d < time.Second:
-		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
-	case d < time.Minute:
-		return strconv.FormatFloat(d.Seconds(), 'f', 2, 64) + " s"
-	case d < time.Hour:
-		return two(d, time.Minute, "min", time.Second, "s")
-	case d < 48*time.Hour:
-		return two(d, time.Hour, "h", time.Minute, "min")
+	case d >= time.Second:
+		text += " ago"
+	case d > -time.Second:
+		text = "now"
+	default:
+		text = "in " + text
 	}
-	return two(d, 24*time.Hour, "d", time.Hour, "h")
+	return timed(t, text, " data-age")
 }
 
-// two formats a duration in two units. It omits the second if it is 0.
-func two(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
-	d = d.Round(small)
-	text := strconv.FormatInt(int64(d/large), 10) + " " + largeName
-	if rest := d % large / small; rest > 0 {
-		text += " " + strconv.FormatInt(int64(rest), 10) + " " + smallName
+// For shows how long something has lasted.
+func (v *view) For(since time.Time) template.HTML {
+	return timed(since, figure.About(v.c.cfg.Now().Sub(since)), "")
+}
+
+// Clock shows the time of a day if that is today, otherwise also the day.
+func (v *view) Clock(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
 	}
-	return text
+	now, t := v.c.cfg.Now().UTC(), t.UTC()
+	switch {
+	case now.YearDay() == t.YearDay() && now.Year() == t.Year():
+		return timed(t, t.Format("15:04:05"), "")
+	case now.Sub(t).Abs() < 180*24*time.Hour:
+		return timed(t, t.Format("2 Jan 15:04"), "")
+	}
+	return timed(t, t.Format("2006-01-02"), "")
+}
+
+func timed(t time.Time, text, more string) template.HTML {
+	return template.HTML(`<time datetime="` + stamp(t) + `" title="` + clock(t) + ` UTC"` + more + `>` + text + `</time>`)
 }
 
 // clock formats a time in UTC to the second. The zero time is a dash.
@@ -71,69 +83,6 @@ func moment(t time.Time) string {
 
 // stamp formats a time for the attribute datetime.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-
-// num formats a whole number with narrow no-break spaces between thousands.
-func num(n any) string {
-	var v int64
-	switch n := n.(type) {
-	case int:
-		v = int64(n)
-	case int64:
-		v = n
-	case uint64:
-		return group(strconv.FormatUint(n, 10))
-	}
-	if v < 0 {
-		return "−" + group(strings.TrimPrefix(strconv.FormatInt(v, 10), "-"))
-	}
-	return group(strconv.FormatInt(v, 10))
-}
-
-func group(digits string) string {
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteString("\u202f")
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
-}
-
-// figure formats a number with about three digits.
-func figure(f float64) string {
-	switch {
-	case f >= 1000 || f <= -1000:
-		return num(int64(f))
-	case f >= 100 || f <= -100:
-		return strconv.FormatFloat(f, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(f, 'g', 3, 64)
-}
-
-// pct formats a share in percent.
-func pct(share float64) string {
-	if share > 0 && share < 0.001 {
-		return "< 0.1 %"
-	}
-	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
-}
-
-// credits formats an amount in whole credits and thousandths.
-func credits(c billing.Credits) string {
-	sign := ""
-	if c < 0 {
-		sign = "−"
-	}
-	// Not -c, because the smallest int64 has no positive counterpart.
-	whole, rest := c/billing.Credit, c%billing.Credit
-	whole, rest = max(whole, -whole), max(rest, -rest)
-	text := sign + group(strconv.FormatInt(int64(whole), 10))
-	if rest != 0 {
-		text += "." + strings.TrimRight(strconv.FormatInt(int64(rest+billing.Credit), 10)[1:], "0")
-	}
-	return text
-}
 
 // cut shortens an untrusted text.
 func cut(most int, text string) string {
@@ -165,22 +114,49 @@ func out(href, text string) outside {
 // maxURL is the maximum length of a link to another host.
 const maxURL = 2000
 
-// seconds formats a duration given in seconds, like dur.
-func seconds(s float64) string { return dur(time.Duration(s * float64(time.Second))) }
-
-// often formats a rate, given per second, in a suitable unit.
-func often(perSecond float64) string {
-	switch {
-	case perSecond >= 1:
-		return figure(perSecond) + " a second"
-	case perSecond*3600 >= 1:
-		return figure(perSecond*3600) + " an hour"
-	}
-	return figure(perSecond*24*3600) + " a day"
-}
+// seconds formats a duration given in seconds, like figure.Duration.
+func seconds(s float64) string { return figure.Duration(time.Duration(s * float64(time.Second))) }
 
 // first returns the first n elements of a slice, or fewer if it is shorter.
 func first(n int, list any) any {
 	v := reflect.ValueOf(list)
 	return v.Slice(0, min(n, v.Len())).Interface()
+}
+
+// last returns the last n bytes of an id.
+func last(n int, id string) string { return id[max(0, len(id)-n):] }
+
+var breaks = strings.NewReplacer("/", "<wbr>/", "@", "<wbr>@", ".", "<wbr>.", "?", "<wbr>?", "&amp;", "<wbr>&amp;", "-", "-<wbr>", "_", "_<wbr>", ":", ":<wbr>")
+
+// soft escapes a name or an address, and lets a line end within it.
+func soft(text string) template.HTML {
+	return template.HTML(breaks.Replace(template.HTMLEscapeString(text)))
+}
+
+// account returns the name under which the author's account is watched.
+func account(e deliver.Event) string {
+	if e.Platform != "" {
+		return e.Platform + ":" + e.AuthorUsername
+	}
+	return e.AuthorUsername
+}
+
+// dict makes a map of names and values, for templates with several arguments.
+func dict(pairs ...any) map[string]any {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return m
+}
+
+// reason says in words why a monitor or rule is paused or fails.
+func reason(stored string) string {
+	switch stored {
+	case monitor.ReasonUser:
+		return "paused by its owner"
+	case monitor.ReasonCredits:
+		return "credits ran out"
+	}
+	return strings.TrimPrefix(stored, monitor.ReasonUpstream)
 }

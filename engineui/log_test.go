@@ -47,7 +47,11 @@ func TestLogOfLoginsAndChanges(t *testing.T) {
 			{func() *httptest.ResponseRecorder { return d.change(c, "/endpoint?endpoint="+id, "action=pause") }, `msg="console change" ` + by + "id=" + id + ` action=pause\n`},
 			{func() *httptest.ResponseRecorder { return d.change(c, "/endpoint?endpoint=whk_x", "action=pause") }, `msg="console change refused" ` + by + `id=whk_x action=pause error=`},
 			{func() *httptest.ResponseRecorder { return d.change(reader, "/endpoint?endpoint="+id, "action=pause") }, `msg="console change refused" .* key_id=` + reads.ID + ` .*error=`},
-			{func() *httptest.ResponseRecorder { return d.change(c, "/event", "delivery=dlv_x") }, `msg="console change refused" .* page=event id=dlv_x `},
+			{func() *httptest.ResponseRecorder { return d.change(c, "/event?delivery=dlv_x", "action=resend") }, `msg="console change refused" .* page=event id=dlv_x action=resend `},
+			{func() *httptest.ResponseRecorder {
+				return d.change(c, "/monitors", "action=make&name=n&accounts=acme_news")
+			}, `msg="console change" .* page=monitors id=mon_\w+ action=make\n`},
+			{func() *httptest.ResponseRecorder { return d.change(c, "/monitors", "action=make&name=&accounts=a") }, `msg="console change refused" .* page=monitors id="" action=make error=`},
 			{func() *httptest.ResponseRecorder { return d.change(c, "/logout", "x=y") }, `msg="console logout" client=192\.0\.2\.7 owner=acme key_id=` + writes.ID + `\n`},
 		} {
 			log.Reset()

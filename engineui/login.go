@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/internal/figure"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -134,7 +135,7 @@ func (l *login) viewer(ctx context.Context, key secret.Value) (Viewer, error) {
 	case err != nil:
 		return Viewer{}, err
 	}
-	return Viewer{Name: who.Owner, Owner: who.Owner, KeyID: who.KeyID, All: l.Operator != nil && l.Operator(who), Write: who.Scope.CanWrite(), RatePerMinute: who.RatePerMinute}, nil
+	return Viewer{Name: who.Owner, Owner: who.Owner, KeyID: who.KeyID, All: l.Operator != nil && l.Operator(who), Write: who.Scope.CanWrite(), Admin: who.Scope.CanAdmin(), RatePerMinute: who.RatePerMinute, Tier: who.Tier}, nil
 }
 
 // loginPage is the form. Its Data is a sentence about the last attempt if that failed.
@@ -148,7 +149,7 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 			if who, err := l.authorize(v.Request); err == nil {
 				v.c.log(v, "console logout", "owner", who.Owner, "key_id", who.KeyID)
 			}
-			http.SetCookie(w, l.cookie(v.Request, "", -1))
+			http.SetCookie(w, cookie(v.Request, cookieName, "", -1))
 		}
 		redirect(w, "login")
 		return nil
@@ -160,7 +161,7 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	if wait := l.guesses.take(from, l.now(), guessesPerMinute, guessesAtOnce); wait > 0 {
 		retryAfter(w, wait)
 		v.c.log(v, "console login refused", "reason", "too many tries")
-		v.Data = "Too many tries. Wait " + dur(wait.Truncate(time.Second)+time.Second) + "."
+		v.Data = "Too many tries. Wait " + figure.Duration(wait.Truncate(time.Second)+time.Second) + "."
 		return v.c.render(w, v, http.StatusTooManyRequests)
 	}
 	if err := v.ParseForm(); err != nil {
@@ -186,7 +187,7 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	}
 	text := binary.BigEndian.AppendUint64(nil, uint64(l.now().Add(l.Lasts).Unix()))
 	sealed := aead.Seal(nil, nil, append(text, key...), nil)
-	http.SetCookie(w, l.cookie(v.Request, base64.RawURLEncoding.EncodeToString(sealed), int(l.Lasts.Seconds())))
+	http.SetCookie(w, cookie(v.Request, cookieName, base64.RawURLEncoding.EncodeToString(sealed), int(l.Lasts.Seconds())))
 	v.c.log(v, "console login", "owner", who.Owner, "key_id", who.KeyID)
 	redirect(w, "")
 	return nil
@@ -198,10 +199,10 @@ func (l *login) wrong(w http.ResponseWriter, v *view) error {
 	return v.c.render(w, v, http.StatusUnauthorized)
 }
 
-// cookie returns the session cookie. It sets no Path. Browsers then use the form's path without its
-// last element: the path of the console under any prefix.
-func (l *login) cookie(r *http.Request, value string, maxAge int) *http.Cookie {
-	return &http.Cookie{Name: cookieName, Value: value, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+// cookie returns a cookie of the console. It sets no Path. Browsers then use the form's path without
+// its last element: the path of the console under any prefix.
+func cookie(r *http.Request, name, value string, maxAge int) *http.Cookie {
+	return &http.Cookie{Name: name, Value: value, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"}
 }
 

@@ -67,14 +67,14 @@ func TestEndpointOfAnotherNode(t *testing.T) {
 		for _, n := range both {
 			if _, sends := n.engine.Lane(hooks[0].ID); sends {
 				senders++
-				has(t, shows(t, n, "acme", path), "Breaker closed Next try at once Receiver steady Queued 0; 0 under way")
+				has(t, shows(t, n, "acme", path), "next event Sent at once.", "Receiver steady; 0 attempts under way")
 				_, page := submit(t, n, "acme", path, "action=disable")
-				has(t, page, "State disabled: disabled in the console", "Next try – Receiver")
+				has(t, page, "disabled for", "disabled in the console", "now Nothing is sent.")
 				continue
 			}
 			page := shows(t, n, "acme", path)
-			has(t, page, "nothing was sent lately by this node; another one may send to it")
-			for _, text := range []string{"Breaker", "Next try", "Queued"} {
+			has(t, page, "this node has sent nothing lately; another may, and knows how it answers")
+			for _, text := range []string{"steady", "under way"} {
 				if strings.Contains(page, text) {
 					t.Errorf("a node that does not send tells of %q:\n%s", text, page)
 				}
@@ -93,11 +93,11 @@ func TestAccountOfAnotherNode(t *testing.T) {
 		polls := 0
 		for _, n := range both {
 			page := shows(t, n, "acme", "/account?account=acme_news")
-			if !strings.Contains(page, "another node polls it") {
+			if !strings.Contains(page, "polled by another node") {
 				polls++
 				continue
 			}
-			has(t, page, "Next poll the node that polls it knows Last post", "Posts the node that polls it knows how often Mean delay", "The node that polls it remembers them.")
+			has(t, page, "Next poll the node that polls it knows Last post", "Usual the node that polls it knows Found after", "The node that polls it remembers its polls.")
 		}
 		if polls != 1 {
 			t.Errorf("%d nodes poll the account, want one", polls)
@@ -115,9 +115,8 @@ func TestPlanOfAFleet(t *testing.T) {
 			get(n, "operator", "/sources") // has the plan made
 			synctest.Wait()
 			page := shows(t, n, "operator", "/sources")
-			has(t, page, "Budget 4 calls a second of all nodes", "a day of all nodes")
-			page = shows(t, n, "operator", "/")
-			has(t, page, "Of 2 accounts of all nodes; planned", "measured on this node alone over")
+			has(t, page, "at most 4.0 a second of all nodes", "for all nodes")
+			has(t, shows(t, n, "operator", "/"), "all owners, 2 nodes")
 		}
 	})
 }
@@ -133,6 +132,6 @@ func TestSourcesWithoutAPlan(t *testing.T) {
 		}
 		get(w, "operator", "/sources") // has the plan made
 		synctest.Wait()
-		has(t, shows(t, w, "operator", "/sources"), "Planned no plan could be made")
+		has(t, shows(t, w, "operator", "/sources"), "Planned figures could not be made")
 	})
 }

@@ -8,7 +8,10 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+
+	"github.com/streamwatch/streamwatch/record"
 )
 
 // page is a row of the table of pages.
@@ -17,15 +20,16 @@ type page struct {
 	title string
 	file  string // file in pages with the template "content"
 
-	nav      bool                // all pages link to it
+	group    string              // all pages link to it, under this heading; "" for pages that need a parameter
 	operator bool                // it shows the whole engine, to operators only
-	owned    bool                // it shows one owner's records; an operator chooses the owner
 	there    func(*Console) bool // reports whether the console has the page; nil if it always has
+	// kind is that of the record whose id is the parameter named like the path. An operator need not
+	// choose its owner.
+	kind record.Kind
 	// load returns the .Data of the template.
 	load func(*Console, *view) (any, error)
-	// change carries out a form of a viewer who may write. It returns the link to the page that
-	// follows, such as v.Link("accounts"). It is nil if the page has no forms.
-	change func(*Console, *view) (to string, err error)
+	// actions carry out the page's forms, by their field action.
+	actions map[string]action
 }
 
 //go:embed pages/*.html
@@ -38,7 +42,7 @@ func parsePages() (map[string]*template.Template, error) {
 		return nil, err
 	}
 	parsed := map[string]*template.Template{}
-	for _, p := range append(table(), loginPage, failurePage) {
+	for _, p := range append(table(), loginPage, failurePage, secretPage) {
 		t, err := layout.Clone()
 		if err != nil {
 			return nil, err
@@ -74,7 +78,12 @@ type view struct {
 	// Owner is the owner of the records shown: the viewer's own, or the one that an operator has
 	// chosen. Pass it to every call of the engine.
 	Owner string
+	Said  *done // what came of the form that led here; nil for nothing
 	Data  any
+
+	known    *known // see problems; nil before
+	to       string // load sets it to a link, to lead there
+	answered bool   // the answer was sent, in spite of an error
 }
 
 // scope selects the records that a page or a live tail shows.
@@ -96,11 +105,8 @@ func (v *view) Title() string { return v.page.title }
 // Path returns the page's path.
 func (v *view) Path() string { return v.page.path }
 
-// Owned reports whether the page shows the records of one owner.
-func (v *view) Owned() bool { return v.page.owned }
-
 // Chosen reports whether an operator has chosen an owner.
-func (v *view) Chosen() bool { return v.Viewer.All && v.query.Has("owner") }
+func (v *view) Chosen() bool { return v.Viewer.All && v.query.Get("owner") != "" }
 
 // CanWrite reports whether the page may have forms.
 func (v *view) CanWrite() bool { return v.Viewer.Write }
@@ -113,15 +119,25 @@ func (v *view) LoggedIn() bool {
 	return v.c.login != nil && v.page != loginPage && v.page != failurePage
 }
 
-// Nav lists the pages that every page links to.
-func (v *view) Nav() (list []*page) {
+// navGroup is a heading with the links below it.
+type navGroup struct {
+	Name  string
+	Pages []*page
+}
+
+// Nav lists the pages that every page links to, by their groups.
+func (v *view) Nav() (list []navGroup) {
 	if v.page == loginPage || v.page == failurePage {
 		return nil
 	}
 	for _, p := range table() {
-		if p.nav && v.c.shows(p, v.Viewer) {
-			list = append(list, p)
+		if p.group == "" || !v.c.shows(p, v.Viewer) {
+			continue
 		}
+		if n := len(list); n == 0 || list[n-1].Name != p.group {
+			list = append(list, navGroup{Name: p.group})
+		}
+		list[len(list)-1].Pages = append(list[len(list)-1].Pages, p)
 	}
 	return list
 }
@@ -153,21 +169,36 @@ func (v *view) Link(path string, pairs ...string) string {
 	return path + "?" + q.Encode()
 }
 
+// Same returns a link to the page itself, with other values of some parameters.
+func (v *view) Same(pairs ...string) string {
+	for _, name := range []string{v.Path(), "find", "state", "cursor"} {
+		if i := slices.Index(pairs, name); i < 0 || i%2 != 0 {
+			pairs = append(pairs, name, v.query.Get(name))
+		}
+	}
+	return v.Link(v.Path(), pairs...)
+}
+
+// Shown returns the id of what the page is about, "" for a list.
+func (v *view) Shown() string {
+	if v.page.actions == nil || v.page.group != "" {
+		return ""
+	}
+	return v.query.Get(v.Path())
+}
+
+// OwnerLink is Link for a page of all owners: the link also chooses the owner.
+func (v *view) OwnerLink(owner, path string, pairs ...string) string {
+	if !v.Viewer.All {
+		return v.Link(path, pairs...)
+	}
+	of := *v
+	of.Owner, of.query = owner, url.Values{"owner": {owner}}
+	return of.Link(path, pairs...)
+}
+
 // Has reports whether the viewer may see a page. Templates link only to such pages.
 func (v *view) Has(path string) bool { return v.c.page(path, v.Viewer) != nil }
-
-// number returns a parameter between least and most, or def if it is missing.
-func (v *view) number(name string, def, least, most int) (int, error) {
-	text := v.query.Get(name)
-	if text == "" {
-		return def, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
-		return 0, &failure{http.StatusBadRequest, "The parameter " + name + " is not allowed: want " + strconv.Itoa(least) + " to " + strconv.Itoa(most) + "."}
-	}
-	return n, nil
-}
 
 // render sends a page, or returns an error without sending anything.
 func (c *Console) render(w http.ResponseWriter, v *view, status int) error {

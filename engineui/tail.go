@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/figure"
 )
 
 // Limits of the live tail.
@@ -45,7 +46,7 @@ type item struct {
 
 func newItem(e *deliver.Event) item {
 	return item{
-		At: e.DetectedAt, Clock: clock(e.DetectedAt), Stamp: stamp(e.DetectedAt), Latency: e.Latency, Late: dur(e.Latency),
+		At: e.DetectedAt, Clock: clock(e.DetectedAt), Stamp: stamp(e.DetectedAt), Latency: e.Latency, Late: figure.Duration(e.Latency),
 		Author: cut(100, e.AuthorUsername), Platform: e.Platform, Text: cut(100, e.TextPreview), URL: out(e.TweetURL, "").URL,
 		For: cut(100, e.Source.Name), Owner: e.Source.Owner, Seq: e.Seq,
 	}

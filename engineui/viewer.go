@@ -16,11 +16,14 @@ type Viewer struct {
 	// All is set for an operator, who sees the records of all owners, and the engine itself. An
 	// operator first sees Owner and may choose another owner.
 	All bool
-	// Write allows changes.
+	// Write allows changes, except of keys.
 	Write bool
-	// RatePerMinute limits the owner's changes per minute. 0, or more than 60, means 60.
-	// KeyLogin sets it to the key's rate.
+	// Admin allows to issue and revoke the owner's keys, or with All those of all owners. It needs Write.
+	Admin bool
+	// RatePerMinute limits the owner's changes per minute. 0, or more than 60, means 60. KeyLogin sets
+	// it, and Tier, to those of the key. Keys that the viewer issues have both.
 	RatePerMinute int
+	Tier          string
 }
 
 // ErrDenied may be returned by Authorize. The answer is 403. Other errors get the same answer and are
@@ -43,7 +46,7 @@ func AllowLoopback(r *http.Request) (Viewer, error) {
 	if !loopback(r.RemoteAddr) || !loopback(r.Host) {
 		return Viewer{}, ErrDenied
 	}
-	return Viewer{All: true, Write: true}, nil
+	return Viewer{All: true, Write: true, Admin: true}, nil
 }
 
 // loopback reports whether a host, with or without a port, is a loopback address or "localhost".

@@ -317,7 +317,7 @@ func openConsole(c config, s service, ledger billing.Ledger, log *slog.Logger) (
 		return c.Operator != "" && p.Owner == c.Operator && p.Scope == apikey.ScopeAdmin
 	}
 	return engineui.New(engineui.Config{
-		Engine: s.engine, Login: &engineui.KeyLogin{Auth: s.keys, Operator: operator, Address: c.address}, Ledger: ledger, Logger: log,
+		Engine: s.engine, Login: &engineui.KeyLogin{Auth: s.keys, Operator: operator, Address: c.address}, Ledger: ledger, Keys: s.keys, Logger: log,
 	})
 }
 

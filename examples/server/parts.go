@@ -40,7 +40,7 @@ func handler(engine *streamwatch.Engine, keys *apikey.Manager, probes *enginehtt
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(engineprom.New(engine))
-	console, err := engineui.New(engineui.Config{Engine: engine, Login: &engineui.KeyLogin{Auth: keys, Operator: operator}, Logger: log})
+	console, err := engineui.New(engineui.Config{Engine: engine, Login: &engineui.KeyLogin{Auth: keys, Operator: operator}, Keys: keys, Logger: log})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -27,6 +27,7 @@ var levels = [][]string{
 	{"rule/query", "deliver"},
 	{"internal/control"},
 	{"monitor", "apikey", "rule"},
+	{"internal/search"},
 	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub", "deliver/internal/delivertest"},
 	{"deliver/endpoints", "internal/report"},
 	{"internal/seen", "internal/due", "internal/lateness"},
@@ -50,6 +51,7 @@ var levels = [][]string{
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
+	{"internal/figure"},
 	{"enginetest", "engineprom", "engineotel", "enginehttp", "engineui"},
 	{"engineotel/otelenv", "internal/stores", "cmd/streamwatch/internal/latencybench/fakeserver"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench

@@ -54,5 +54,5 @@ func TestLoginOverPlainHTTP(t *testing.T) {
 	if page := evaluate[string](t, ctx, `document.body.innerText`); evaluate[string](t, ctx, `location.pathname`) != "/" {
 		t.Fatalf("the login leads to %s", page)
 	}
-	do(t, ctx, "log out", chromedp.Click(chromedp.CSS(`.logout button`)), live(`document.querySelector('[name="key"]') !== null`))
+	do(t, ctx, "log out", chromedp.Click(chromedp.CSS(`form.who button`)), live(`document.querySelector('[name="key"]') !== null`))
 }

@@ -5,30 +5,36 @@ import (
 	"strings"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Limits of the page of rules.
+// Limits of trying a query.
 const (
-	rulesShown = 50
 	triedPosts = 100 // number of the owner's newest posts that a query is tried on
 	triedShown = 20
 	maxQuery   = 4096 // maximum length of a query to try, in bytes
 )
 
-// rulesData is a page of an owner's rules, and the result of trying a query.
+// rulesData is the list of rules, and the result of trying a query.
 type rulesData struct {
-	Rules []rule.Rule
-	Page  int
-	More  bool // there is another page
-	Try   *tried
-	Text  string // text of the query
+	*listData
+	Try  *tried
+	Text string // text of the query
 }
 
-// Before and After return the numbers of the previous and the next page.
-func (d *rulesData) Before() int { return d.Page - 1 }
-func (d *rulesData) After() int  { return d.Page + 1 }
+// rules loads the list of rules, and tries a query.
+func (c *Console) rules(v *view) (any, error) {
+	list, err := c.list(v, record.Rule, "active", "paused")
+	if err != nil {
+		return nil, err
+	}
+	d := &rulesData{listData: list, Text: v.query.Get("query")}
+	if strings.TrimSpace(d.Text) != "" {
+		d.Try, err = c.try(v, d.Text)
+	}
+	return d, err
+}
 
 // tried is the result of trying a query on the newest posts.
 type tried struct {
@@ -45,24 +51,6 @@ type triedPost struct {
 	deliver.Event
 	Verdict query.Verdict
 	Clauses []query.Explanation
-}
-
-// rules loads the page of the filter rules.
-func (c *Console) rules(v *view) (any, error) {
-	d := &rulesData{Text: v.query.Get("query")}
-	var err error
-	if d.Page, err = v.number("page", 1, 1, 1_000_000); err != nil {
-		return nil, err
-	}
-	page, err := c.engine.Rules().Page(v.Context(), rule.Query{Owner: v.Owner, Page: d.Page, PageSize: rulesShown})
-	if err != nil {
-		return nil, err
-	}
-	d.Rules, d.More = page.Rules, page.Total > d.Page*rulesShown
-	if strings.TrimSpace(d.Text) != "" {
-		d.Try, err = c.try(v, d.Text)
-	}
-	return d, err
 }
 
 // try matches a query against the owner's newest posts.
