@@ -166,7 +166,11 @@ func (d drawing) latency() *Plot {
 	}
 	for k := decades; k >= 0; k-- {
 		at := time.Duration(float64(floor) * math.Pow(10, k))
-		p.Y = append(p.Y, Duration(at))
+		label := Duration(at)
+		if at > time.Minute { // shorter than in minutes: the axis is narrow
+			label = Count(int64(at/time.Second)) + "\u00a0s"
+		}
+		p.Y = append(p.Y, label)
 		p.Grid += "M0 " + coord(y(at)) + "H720"
 	}
 	for i, q := range []float64{0.5, 0.95, 0.99} {
