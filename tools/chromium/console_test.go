@@ -17,12 +17,20 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
 var pictures = flag.String("pictures", "", "directory to write pictures of each page to, none if empty")
+
+// screenshot takes a picture of what the browser shows.
+func screenshot(ctx context.Context, t *chromedp.Target) ([]byte, error) {
+	quality := int64(80)
+	shot, err := cdp.Call(ctx, t, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Format: cdppage.CaptureScreenshotFormatWebp, Quality: &quality})
+	return shot.Data, err
+}
 
 // complaints are what the browser has to say against pages.
 type complaints struct {
@@ -196,11 +204,11 @@ func TestConsole(t *testing.T) {
 				if *pictures != "" && (scheme == "light") == (width == 1200) {
 					height := evaluate[int64](t, ctx, `Math.min(document.documentElement.scrollHeight, 3600)`)
 					do(t, ctx, what, chromedp.EmulateViewport(width, max(height, 600)))
-					shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+					shot, err := chromedp.Run(ctx, screenshot)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := os.WriteFile(filepath.Join(*pictures, fmt.Sprintf("%s-%s-%d.png", page.name, scheme, width)), shot, 0o644); err != nil {
+					if err := os.WriteFile(filepath.Join(*pictures, fmt.Sprintf("%s-%s-%d.webp", page.name, scheme, width)), shot, 0o644); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -48,7 +48,7 @@ func TestLoginOverPlainHTTP(t *testing.T) {
 	}
 	site := "http://console.test:" + at.Port() + "/"
 	ctx := newBrowser(t, &complaints{own: site}, chromedp.Flag("host-resolver-rules", "MAP console.test 127.0.0.1"))
-	do(t, ctx, "the form", chromedp.Navigate(site+"login"))
+	do(t, ctx, "the form", chromedp.EmulateViewport(1200, 800), chromedp.Navigate(site+"login")) // the column at the side has the button
 	evaluate[bool](t, ctx, `(document.querySelector('[name="key"]').value = "`+string(key.Secret)+`", true)`)
 	do(t, ctx, "log in", chromedp.Click(chromedp.CSS(`main button`)), live(`document.querySelector("h1") !== null && document.querySelector('[name="key"]') === null`))
 	if page := evaluate[string](t, ctx, `document.body.innerText`); evaluate[string](t, ctx, `location.pathname`) != "/" {
