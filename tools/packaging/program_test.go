@@ -32,7 +32,10 @@ func TestConfigurations(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 			continue
 		}
-		for key, want := range map[string]string{"drain": drain.String(), "stop-time": stopTime.String(), "db": ".*" + regexp.QuoteMeta(env["STREAMWATCH_DB"])} {
+		db := regexp.MustCompile(`//.*@|=[^&]*`).ReplaceAllStringFunc(env["STREAMWATCH_DB"], func(secret string) string {
+			return map[byte]string{'/': "//***@", '=': "=***"}[secret[0]]
+		})
+		for key, want := range map[string]string{"drain": drain.String(), "stop-time": stopTime.String(), "db": ".*" + regexp.QuoteMeta(db)} {
 			if !regexp.MustCompile(`(?m)^ +` + key + ` +` + want + ` `).Match(out) {
 				t.Errorf("%s: %s is not %s:\n%s", name, key, want, out)
 			}
