@@ -41,7 +41,7 @@ func TestConsole(t *testing.T) {
 	}
 	page, err := io.ReadAll(res.Body)
 	res.Body.Close()
-	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(page), "Last 5 minutes: 5 events") {
+	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(page), "<dt>Events found</dt><dd>5</dd>") {
 		t.Errorf("status %d, error %v: %s", res.StatusCode, err, page)
 	}
 	interrupt()
