@@ -3,6 +3,7 @@ package detect
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,6 +100,10 @@ func TestCallsThatWaitForOthers(t *testing.T) {
 	}
 }
 
+// readsLeft is a context's number of a call's own reads of cursors until one fails; what the
+// detector reads on beside the call does not count.
+type readsLeft struct{}
+
 var errUnread = errors.New("the journal does not answer")
 
 // A call fails whichever of its reads of the journal does, before Run, alone and beside others.
@@ -124,11 +129,12 @@ func TestCallsThatCannotRead(t *testing.T) {
 					}
 				}
 				for nth := 1; ; nth++ {
-					w.do(func() { w.unread = nth })
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					var left atomic.Int64
+					left.Store(int64(nth))
+					ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), readsLeft{}, &left), time.Second)
 					err := call(ctx, d)
 					cancel()
-					if w.unread > 0 {
+					if left.Load() > 0 {
 						break
 					}
 					if reads++; !errors.Is(err, errUnread) {

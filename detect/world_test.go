@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +39,6 @@ type world struct {
 	commitErr func(bs []*Batch) error
 	slowStore time.Duration
 	slowReads time.Duration // of cursors
-	unread    int           // reads of cursors until one fails
 	handed    []deliver.Delivery
 
 	values    map[record.Name]record.Value
@@ -209,18 +209,18 @@ func (w *world) Commit(ctx context.Context, bs []*Batch) error {
 	return nil
 }
 
-func (w *world) Cursors(_ context.Context, targets ...string) ([]Cursor, error) {
+func (w *world) Cursors(ctx context.Context, targets ...string) ([]Cursor, error) {
 	w.mu.Lock()
 	slow := w.slowReads
 	w.mu.Unlock()
 	if slow > 0 {
 		<-time.After(slow)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.unread--; w.unread == 0 {
+	if left, ok := ctx.Value(readsLeft{}).(*atomic.Int64); ok && left.Add(-1) == 0 {
 		return nil, errUnread
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	var out []Cursor
 	for _, t := range targets {
 		if c, ok := w.cursors[t]; ok {
