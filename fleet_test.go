@@ -721,6 +721,9 @@ func TestFleetTellsWhatANodeCannotRun(t *testing.T) {
 // What is restored gets what was published meanwhile also if the node that polls for others dies, or
 // stops, before it hears of the restoration.
 func TestRestoredThoughThePollerNeverHeardOfIt(t *testing.T) {
+	if testsize.Race {
+		t.Skip("seconds of virtual polls")
+	}
 	stopping := func(n *engine, ago time.Duration) <-chan struct{} {
 		ended := make(chan struct{})
 		go func() {

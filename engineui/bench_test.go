@@ -18,11 +18,11 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// BenchmarkPages makes pages of 1,000 owners with 100,000 accounts, one of whom has a million events
-// that wait for a paused endpoint.
+// BenchmarkPages makes pages of 1,000 owners with 100,000 accounts, one of whom has a million events,
+// the last 10,000 of which wait for a paused endpoint.
 func BenchmarkPages(b *testing.B) {
-	const owners, accounts, events = 1000, 100, 1_000_000
-	store := memory.New(memory.Options{})
+	const owners, accounts, events, waiting = 1000, 100, 1_000_000, 10_000
+	store := memory.New(memory.Options{MaxEvents: events, MaxEventIDs: events})
 	ports := store.Ports()
 	at := time.Now()
 	for n := range owners {
@@ -56,6 +56,18 @@ func BenchmarkPages(b *testing.B) {
 		if err := ports.Journal.Commit(b.Context(), []*detect.Batch{&batch}); err != nil {
 			b.Fatal(err)
 		}
+		var settled []deliver.Settlement
+		for _, d := range batch.Deliveries {
+			settled = append(settled, deliver.Settlement{DeliveryID: d.ID, Attempt: &deliver.Attempt{N: 1, At: at, StatusCode: http.StatusOK}, State: deliver.StateDelivered})
+		}
+		if len(settled) != 1000 {
+			b.Fatalf("a batch has %d deliveries, want 1,000", len(settled))
+		}
+		if n < events-waiting {
+			if err := ports.Outbox.Settle(b.Context(), settled...); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 	engine, err := streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: store})
 	if err != nil {
@@ -75,7 +87,7 @@ func BenchmarkPages(b *testing.B) {
 		}
 	}()
 	for _, path := range []string{"/", "/monitors", "/monitors?find=account_050000", "/endpoints", "/endpoint?endpoint=whkmon_0000", "/owners", "/owner?owner=owner-0000",
-		"/deliveries?owner=owner-0000", "/deliveries?owner=owner-0000&find=text", "/events?owner=owner-0000", "/account?account=account_000007", "/find?find=owner-0500", "/monitor?monitor=mon_0000"} {
+		"/deliveries?owner=owner-0000", "/deliveries?owner=owner-0000&find=text", "/deliveries?owner=owner-0000&find=nothing", "/deliveries?owner=owner-0000&state=failed", "/events?owner=owner-0000&find=nothing", "/events?owner=owner-0000", "/account?account=account_000007", "/find?find=owner-0500", "/monitor?monitor=mon_0000"} {
 		b.Run(strings.ReplaceAll(path, "/", "_"), func(b *testing.B) {
 			size := 0
 			for b.Loop() {

@@ -40,25 +40,26 @@ func (c *Console) deliveriesOf(v *view, endpoint string) (*deliveriesData, error
 	}
 	d := &deliveriesData{listData: list}
 	q := deliver.LogQuery{Owner: v.Owner, EndpointID: endpoint, State: deliver.State(d.State), Cursor: d.Cursor, PageSize: rowsShown, NoTotal: true}
-	if d.Find != "" {
-		q.PageSize = searched
-	}
-	page, err := c.engine.Log().Deliveries(v.Context(), q)
-	var field *deliver.FieldError
-	if errors.As(err, &field) {
-		return nil, errCursor
-	}
-	if err != nil {
-		return nil, err
-	}
-	d.Next, d.Searched = page.Next, len(page.Entries)
 	find := strings.ToLower(d.Find)
-	for _, entry := range page.Entries {
-		if matches(entry.Event, find, entry.ID, entry.EndpointID) {
-			d.Deliveries = append(d.Deliveries, entry)
+	for {
+		page, err := c.engine.Log().Deliveries(v.Context(), q)
+		var field *deliver.FieldError
+		if errors.As(err, &field) {
+			return nil, errCursor
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.Next, d.Searched = page.Next, d.Searched+len(page.Entries)
+		for _, entry := range page.Entries {
+			if matches(entry.Event, find, entry.ID, entry.EndpointID) {
+				d.Deliveries = append(d.Deliveries, entry)
+			}
+		}
+		if q.Cursor = d.Next; d.Next == "" || len(d.Deliveries) >= rowsShown || d.Searched >= searched {
+			return d, nil
 		}
 	}
-	return d, nil
 }
 
 // matches reports whether a search for a text in lower case finds an event by its account, its text,

@@ -36,21 +36,22 @@ func (c *Console) events(v *view) (any, error) {
 	} else if before, err = strconv.ParseUint(d.Cursor, 10, 63); err != nil || before == 0 {
 		return nil, errCursor
 	}
-	size := rowsShown
-	if d.Find != "" {
-		size = searched
-	}
-	page, err := v.eventsBefore(before, size)
-	if err != nil {
-		return nil, err
-	}
-	if n := len(page); n > 0 && page[n-1].Seq > 1 {
-		d.Next = strconv.FormatUint(page[n-1].Seq, 10)
-	}
-	d.Searched = len(page)
 	find := strings.ToLower(d.Find)
-	d.Events = slices.DeleteFunc(page, func(e deliver.Event) bool { return !matches(&e, find) })
-	return d, nil
+	for {
+		page, err := v.eventsBefore(before, rowsShown)
+		if err != nil {
+			return nil, err
+		}
+		if d.Next = ""; len(page) > 0 && page[len(page)-1].Seq > 1 {
+			before = page[len(page)-1].Seq
+			d.Next = strconv.FormatUint(before, 10)
+		}
+		d.Searched += len(page)
+		d.Events = append(d.Events, slices.DeleteFunc(page, func(e deliver.Event) bool { return !matches(&e, find) })...)
+		if d.Next == "" || len(d.Events) >= rowsShown || d.Searched >= searched {
+			return d, nil
+		}
+	}
 }
 
 // newest returns up to most of the owner's newest events, newest first.

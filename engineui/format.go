@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 
@@ -126,11 +127,14 @@ func first(n int, list any) any {
 // last returns the last n bytes of an id.
 func last(n int, id string) string { return id[max(0, len(id)-n):] }
 
-var breaks = strings.NewReplacer("/", "<wbr>/", "@", "<wbr>@", ".", "<wbr>.", "?", "<wbr>?", "&amp;", "<wbr>&amp;", "-", "-<wbr>", "_", "_<wbr>", ":", ":<wbr>")
+var breaks = strings.NewReplacer("://", "://<wbr>", "/", "<wbr>/", "@", "<wbr>@", "?", "<wbr>?", "&amp;", "<wbr>&amp;", "-", "-<wbr>", "_", "_<wbr>", ":", ":<wbr>")
+
+// label is a dot within a name, not at the end of a sentence or in a number.
+var label = regexp.MustCompile(`\.\pL`)
 
 // soft escapes a name or an address, and lets a line end within it.
 func soft(text string) template.HTML {
-	return template.HTML(breaks.Replace(template.HTMLEscapeString(text)))
+	return template.HTML(label.ReplaceAllString(breaks.Replace(template.HTMLEscapeString(text)), "<wbr>$0"))
 }
 
 // account returns the name under which the author's account is watched.

@@ -268,7 +268,7 @@ func TestFleet(t *testing.T) {
 		<-time.After(3 * time.Second)
 		_, page := get(w, "operator", "/fleet")
 		sound(t, page)
-		has(t, page, "This is the node <one> . in contact with the store", "Parts of this node 1 024 none is nobody’s", "<one> living 1.0 1 024 10.0 s", "default 8.0")
+		has(t, page, "This is the node <one> . in contact with the store", "Parts of this node 1 024 none is nobody’s", "<one> living 1.0 1 024 10 s", "default 8.0")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {

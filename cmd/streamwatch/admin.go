@@ -200,16 +200,13 @@ func (a admin) give(ctx context.Context, owner, id string, credits int64, asJSON
 		return err
 	}
 	b, err := a.ledger.Balance(ctx, owner)
-	switch {
-	case err != nil:
-		_, err = fmt.Fprintf(a.out, "id   %s\nthe credits are given; how many %s has cannot be read: %v\n", id, owner, err)
-	case asJSON:
+	if err == nil && asJSON {
 		err = command.PrintJSON(a.out, map[string]any{"id": id, "owner": owner, "credits": b.Available / billing.Credit})
-	default:
+	} else if err == nil {
 		_, err = fmt.Fprintf(a.out, "id   %s\n%s has %d credits\n", id, owner, b.Available/billing.Credit)
 	}
 	if err != nil {
-		return fmt.Errorf("the credits are given with -id %q, but the output cannot be written: %w", id, err)
+		return fmt.Errorf("the credits are given with -id %q, but how many there are cannot be shown: %w", id, err)
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	case err != nil:
 		return err
 	}
-	defer func() { err = errors.Join(err, stopEngine(engine, c.StopTime, log)) }()
+	defer func() { err = errors.Join(err, stop("polls and deliveries", engine.Shutdown, c.StopTime, log)) }()
 	keysEnd, endKeys := context.WithCancel(context.Background())
 	var keys sync.WaitGroup
 	keys.Go(func() { svc.keys.Run(keysEnd) })
@@ -154,7 +154,7 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	for ctx.Err() == nil {
 		select {
 		case err := <-failed:
-			return errors.Join(err, stopServer(server, c.StopTime, log))
+			return errors.Join(err, stop("requests", server.Shutdown, c.StopTime, log), server.Close())
 		case <-hangups:
 			re.reload()
 		case <-ctx.Done():
@@ -166,7 +166,7 @@ func serve(ctx context.Context, c config, read func() (config, error), out, logs
 	case err = <-failed:
 	case <-time.After(c.Drain):
 	}
-	return errors.Join(err, stopServer(server, c.StopTime, log))
+	return errors.Join(err, stop("requests", server.Shutdown, c.StopTime, log), server.Close())
 }
 
 // try returns a UsageError if a value is not allowed. It does not open the store or connect to
@@ -367,27 +367,14 @@ func serveOn(s *http.Server, l net.Listener) (err error) {
 	return err
 }
 
-// stopServer waits for the requests under way. It cuts those that take too long; this is no failure
-// of the program.
-func stopServer(server *http.Server, within time.Duration, log *slog.Logger) error {
+// stop ends something and waits for what is under way. It cuts what takes too long; this is no failure
+// of the program, and the next process polls and delivers again.
+func stop(what string, shutdown func(context.Context) error, within time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	err := server.Shutdown(ctx)
+	err := shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		log.Warn("requests cut short", "after", within)
-		return server.Close()
-	}
-	return err
-}
-
-// stopEngine waits for polls and deliveries under way. It cuts those that take too long; the next
-// process makes them again.
-func stopEngine(engine *streamwatch.Engine, within time.Duration, log *slog.Logger) error {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
-	err := engine.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		log.Warn("polls and deliveries cut short", "after", within, "error", err)
+		log.Warn(what+" cut short", "after", within, "error", err)
 		return nil
 	}
 	return err

@@ -23,22 +23,10 @@ running server saves its state every minute, and changes nothing.`
 
 // state is what the command status prints.
 type state struct {
-	Problems []problem     `json:"problems"`
-	Servers  []serverState `json:"servers"`
-	Sources  []sourceState `json:"sources"`
-	Owners   []*owned      `json:"owners"`
-}
-
-// problem is a report.Problem.
-type problem struct {
-	Kind   report.ProblemKind `json:"kind"`
-	Severe bool               `json:"severe"`
-	Owner  string             `json:"owner,omitempty"`
-	ID     string             `json:"id"`
-	Name   string             `json:"name,omitempty"`
-	Since  time.Time          `json:"since,omitzero"`
-	Until  time.Time          `json:"until,omitzero"`
-	Reason string             `json:"reason,omitempty"`
+	Problems []report.Problem `json:"problems"`
+	Servers  []serverState    `json:"servers"`
+	Sources  []sourceState    `json:"sources"`
+	Owners   []*owned         `json:"owners"`
 }
 
 // serverState is an engine that runs or ran on the store.
@@ -102,7 +90,7 @@ func stateOf(ctx context.Context, ports storage.Ports, owner string, now time.Ti
 	if err != nil {
 		return nil, err
 	}
-	s := &state{Problems: []problem{}, Servers: []serverState{}, Sources: []sourceState{}}
+	s := &state{Problems: []report.Problem{}, Servers: []serverState{}, Sources: []sourceState{}}
 	for i := range reports {
 		r := &reports[i]
 		one := serverState{cmp.Or(r.Node, "alone"), "running", r.At}
@@ -124,7 +112,7 @@ func stateOf(ctx context.Context, ports storage.Ports, owner string, now time.Ti
 	}
 	for _, p := range report.Sort(append(found, report.OfReports(reports, now)...)) {
 		if owner == "" || p.Owner == owner {
-			s.Problems = append(s.Problems, problem{p.Kind, p.Severe, p.Owner, p.ID, p.Name, p.Since, p.Until, p.Reason})
+			s.Problems = append(s.Problems, p)
 		}
 	}
 	s.Owners, err = ownersOf(ctx, ports, owner)

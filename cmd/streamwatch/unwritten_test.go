@@ -40,7 +40,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	for args, want := range map[string]string{
 		"key -owner new -credits 5":                    `^key key_\S+ is revoked again, as it cannot be shown: `,
 		"keys -owner acme":                             ``,
-		"credits -owner acme -credits 5 -id invoice-1": `^the credits are given with -id "invoice-1", but the output cannot be written: `,
+		"credits -owner acme -credits 5 -id invoice-1": `^the credits are given with -id "invoice-1", but how many there are cannot be shown: `,
 		"revoke -owner acme -id " + id:                 `^what was asked for is done, but the output cannot be written: `,
 		"reseal":                                       `^what was asked for is done, but the output cannot be written: `,
 		"backup -to COPIED":                            `^what was asked for is done, but the output cannot be written: `,

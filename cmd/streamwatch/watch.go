@@ -55,16 +55,13 @@ func (c *watchConfig) check() error {
 		return command.Usagef("account is missing: want one or more such as mastodon:Gargron@mastodon.social, bluesky:bsky.app or feed:https://go.dev/blog/feed.atom")
 	case c.interval < 5*time.Second || c.interval > time.Hour:
 		return command.Usagef("-interval %s is not allowed: want 5s to 1h", c.interval)
-	case c.allowPrivate && !c.has("feed:"):
+	case c.allowPrivate && !slices.ContainsFunc(c.accounts, isFeed):
 		return command.Usagef("-allow-private is not allowed: it needs an account feed:…")
 	}
 	return nil
 }
 
-// has reports whether there is an account of that kind.
-func (c *watchConfig) has(kind string) bool {
-	return slices.ContainsFunc(c.accounts, func(a string) bool { return strings.HasPrefix(a, kind) })
-}
+func isFeed(account string) bool { return strings.HasPrefix(account, "feed:") }
 
 // watch prints new posts until ctx ends or the output fails.
 func watch(ctx context.Context, p process, c watchConfig) (err error) {
@@ -114,10 +111,9 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 // monitors creates one monitor for the feeds and one for the other accounts. It creates no monitor
 // without accounts.
 func (a *watched) monitors(ctx context.Context, engine *streamwatch.Engine, c watchConfig) (made []monitor.CreateRequest, err error) {
-	feed := func(name string) bool { return strings.HasPrefix(name, "feed:") }
 	for _, m := range []monitor.CreateRequest{
-		{Name: "accounts", PollInterval: c.interval, Usernames: slices.DeleteFunc(slices.Clone(a.names), feed)},
-		{Name: "feeds", PollInterval: max(c.interval, c.feedInterval), Usernames: slices.DeleteFunc(slices.Clone(a.names), func(n string) bool { return !feed(n) })},
+		{Name: "accounts", PollInterval: c.interval, Usernames: slices.DeleteFunc(slices.Clone(a.names), isFeed)},
+		{Name: "feeds", PollInterval: max(c.interval, c.feedInterval), Usernames: slices.DeleteFunc(slices.Clone(a.names), func(n string) bool { return !isFeed(n) })},
 	} {
 		if len(m.Usernames) == 0 {
 			continue

@@ -17,7 +17,7 @@ func TestTexts(t *testing.T) {
 	for _, row := range []struct{ got, want string }{ // ~ is a no-break space
 		{Duration(0), "0"}, {Duration(512), "<~0.01~ms"}, {Duration(250 * time.Microsecond), "0.25~ms"}, {Duration(2449 * time.Microsecond), "2.4~ms"}, {Duration(812 * time.Millisecond), "812~ms"},
 		{Duration(3210 * time.Millisecond), "3.2~s"}, {Duration(59960 * time.Millisecond), "1~min"}, {Duration(250 * time.Second), "4~min 10~s"}, {Duration(2 * time.Minute), "2~min"}, {Duration(125 * time.Minute), "2~h 5~min"},
-		{Duration(100 * time.Hour), "4~d 4~h"}, {Duration(-time.Second), "−1.0~s"},
+		{Duration(100 * time.Hour), "4~d 4~h"}, {Duration(-time.Second), "−1~s"},
 		{About(0), "0~s"}, {About(8900 * time.Millisecond), "8~s"}, {About(250 * time.Second), "4~min"}, {About(-250 * time.Second), "4~min"}, {About(192 * time.Minute), "3~h 12~min"}, {About(26*time.Hour + 4*time.Minute), "26~h"}, {About(100 * time.Hour), "4~d"},
 		{Count(0), "0"}, {Count(999), "999"}, {Count(int64(1234567)), "1\u202f234\u202f567"}, {Count(-1234), "−1\u202f234"}, {Count(uint64(math.MaxUint64)), "18\u202f446\u202f744\u202f073\u202f709\u202f551\u202f615"},
 		{Decimal(0), "0.0"}, {Decimal(0.12345), "0.12"}, {Decimal(0.001), "< 0.01"}, {Decimal(12.345), "12.3"}, {Decimal(123.45), "123"}, {Decimal(12345.6), "12\u202f346"},
@@ -67,7 +67,7 @@ func TestPlots(t *testing.T) {
 		events.Hits[2].Text != "28 Nov 12:02–now: 1" {
 		t.Errorf("labels %q, hits %+v", events.Y, events.Hits)
 	}
-	if strings.Join(late.Y, "|") != strings.ReplaceAll("10.0~s|1.0~s|100~ms|10~ms", "~", "\u00a0") {
+	if strings.Join(late.Y, "|") != strings.ReplaceAll("10~s|1~s|100~ms|10~ms", "~", "\u00a0") {
 		t.Errorf("labels of the latency: %q", late.Y)
 	}
 	if len(late.Lines) != 6 || !strings.HasPrefix(late.Text, "Publication to 2xx, of all steps: p50 2.0") {
@@ -77,11 +77,11 @@ func TestPlots(t *testing.T) {
 		t.Errorf("attempts: zero at %s, bars %+v; want failures below, by their own scale", attempts.Zero, attempts.Bars)
 	}
 	h.Steps[0].Cost = 0.4
-	if list := Plots(h); len(list) != 5 || strings.Join(list[4].Y, " ") != "0.50 0.25 0" {
+	if list := Plots(h); len(list) != 5 || strings.Join(list[4].Y, " ") != "0.5 0.25 0" {
 		t.Errorf("no plot of the price: %d", len(list))
 	}
 	for _, p := range Plots(report.History{Length: time.Hour * 2, Steps: make([]report.HistoryStep, 84)}) {
-		if len(p.Bars) > 0 || len(p.Lines) > 0 || len(p.Hits) != 84 || len(p.X) != 6 {
+		if len(p.Bars) > 0 || len(p.Lines) > 0 || len(p.Hits) != 84 || len(p.X) != 7 {
 			t.Errorf("a plot of nothing: %+v", p)
 		}
 	}
@@ -107,13 +107,13 @@ func TestWay(t *testing.T) {
 	for _, s := range w.Steps {
 		got = append(got, s.Name+" "+s.What+" "+Duration(s.At)+" +"+Duration(s.Took))
 	}
-	want := []string{"Published by the platform’s clock 0 +0", "Due the first poll after the publication 0 +10.0 s", "Answered the call that brought it 10.0 s +500 ms",
-		"Judged read, and found to be new 10.5 s +0", "Committed until the store had it 10.5 s +100 ms", "Detected  0 +10.5 s", "a.example 1st attempt: timeout 10.6 s +10.0 s",
-		" waited 20.6 s +29.4 s", " 2nd attempt: 200 50.0 s +1.0 s", "b.example no attempt yet 0 +0"}
+	want := []string{"Published by the platform’s clock 0 +0", "Due the first poll after the publication 0 +10 s", "Answered the call that brought it 10 s +500 ms",
+		"Judged read, and found to be new 10.5 s +0", "Committed until the store had it 10.5 s +100 ms", "Detected  0 +10.5 s", "a.example 1st attempt: timeout 10.6 s +10 s",
+		" waited 20.6 s +29.4 s", " 2nd attempt: 200 50 s +1 s", "b.example no attempt yet 0 +0"}
 	if text := strings.ReplaceAll(strings.Join(got, "\n"), "\u00a0", " "); text != strings.Join(want, "\n") {
 		t.Errorf("steps\n%s\nwant\n%s", text, strings.Join(want, "\n"))
 	}
-	if strings.Join(w.Ticks, " ") != strings.ReplaceAll("0 10.0~s 20.0~s 30.0~s 40.0~s 50.0~s", "~", "\u00a0") || w.Steps[6].Class != "fbad" || w.Steps[8].Class != "fgood" || w.Steps[9].Done {
+	if strings.Join(w.Ticks, " ") != strings.ReplaceAll("0 10~s 20~s 30~s 40~s 50~s", "~", "\u00a0") || w.Steps[6].Class != "fbad" || w.Steps[8].Class != "fgood" || w.Steps[9].Done {
 		t.Errorf("ticks %q, steps %+v", w.Ticks, w.Steps[6:])
 	}
 	if w := NewWay(&deliver.Event{DetectedAt: at, CommittedAt: at}, nil); len(w.Ticks) != 1 {
@@ -124,7 +124,7 @@ func TestWay(t *testing.T) {
 func TestTimeline(t *testing.T) {
 	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	tl := NewTimeline([]detect.PastPoll{{Begun: at.Add(30 * time.Second), Error: "gone"}, {Begun: at.Add(20 * time.Second), Found: 2, LongestWait: 5 * time.Second}, {Begun: at, Gap: true}}, at.Add(time.Minute))
-	if tl.Text != "3 polls since 2026-11-28 12:00:00 UTC, 1 failed, 2 posts found" || tl.Top != "5.0\u00a0s" ||
+	if tl.Text != "3 polls since 2026-11-28 12:00:00 UTC, 1 failed, 2 posts found" || tl.Top != "5\u00a0s" ||
 		tl.Bars[0] != (Bar{"fbad", "298.5", "0.0", "3", "100.0"}) || tl.Bars[1] != (Bar{"f0", "199.0", "0.0", "3", "100.0"}) || tl.Bars[2] != (Bar{"f1", "0.0", "96.0", "3", "4.0"}) {
 		t.Errorf("timeline %+v", tl)
 	}

@@ -41,6 +41,7 @@ func Plots(h report.History) []*Plot {
 	d := drawing{h, 720 / float64(len(h.Steps))}
 	in := " in " + Duration(h.Length)
 	count := func(f float64) string { return Count(int64(f)) }
+	price := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 32) }
 	list := []*Plot{
 		d.bars("Events"+in, "f0", count, 2, func(s *report.HistoryStep) (up, down float64, text string) {
 			return float64(s.Events), 0, Count(s.Events)
@@ -54,7 +55,7 @@ func Plots(h report.History) []*Plot {
 		}),
 	}
 	if slices.ContainsFunc(h.Steps, func(s report.HistoryStep) bool { return s.Cost > 0 }) {
-		list = append(list, d.bars("Price of calls"+in, "f3", Money, 0.01, func(s *report.HistoryStep) (up, down float64, text string) {
+		list = append(list, d.bars("Price of calls"+in, "f3", price, 0.01, func(s *report.HistoryStep) (up, down float64, text string) {
 			return s.Cost, 0, Money(s.Cost)
 		}))
 	}
@@ -69,12 +70,12 @@ type drawing struct {
 // plot begins a plot. tell returns the figures of a step.
 func (d drawing) plot(title string, zero float64, tell func(*report.HistoryStep) string) *Plot {
 	p := &Plot{Title: title, Zero: coord(zero), Grid: "M0 0H720M0 120H720"}
-	format := "15:04"
+	format, labels := "15:04", 6
 	if d.h.Length > time.Hour {
-		format = "2 Jan"
+		format, labels = "Mon", 7
 	}
-	for n := range 6 {
-		p.X = append(p.X, d.h.Steps[n*len(d.h.Steps)/6].From.Format(format))
+	for n := range labels {
+		p.X = append(p.X, d.h.Steps[n*len(d.h.Steps)/labels].From.Format(format))
 	}
 	for n := range d.h.Steps {
 		s := &d.h.Steps[n]

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// Duration formats a duration with about three digits: 812 ms, 3.2 s, 4 min 10 s, 2 h 5 min,
+// Duration formats a duration with about three digits: 812 ms, 3.2 s, 5 s, 4 min 10 s, 2 h 5 min,
 // 3 d 4 h, with no-break spaces before the units.
 func Duration(d time.Duration) string {
 	switch {
@@ -25,6 +25,8 @@ func Duration(d time.Duration) string {
 		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 1, 64) + "\u00a0ms"
 	case d < time.Second:
 		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + "\u00a0ms"
+	case d < time.Minute && d%time.Second == 0:
+		return strconv.FormatInt(int64(d/time.Second), 10) + "\u00a0s"
 	case d < time.Minute-50*time.Millisecond:
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "\u00a0s"
 	case d < time.Hour:

@@ -38,14 +38,14 @@ const MaxProblems = 1000
 
 // Problem is something that needs a person.
 type Problem struct {
-	Kind   ProblemKind
-	Severe bool   // false for a warning
-	Owner  string // of the endpoint, monitor, rule or credits
-	ID     string // of the endpoint, monitor, rule, source, owner or node
-	Name   string // what a person calls it: a URL, a name, a tag
-	Since  time.Time
-	Reason string    // such as the last error; "" if it is not known
-	Until  time.Time // when the engine tries next, or the credits end; zero for never, or if it is not known
+	Kind   ProblemKind `json:"kind"`
+	Severe bool        `json:"severe"`          // false for a warning
+	Owner  string      `json:"owner,omitempty"` // of the endpoint, monitor, rule or credits
+	ID     string      `json:"id"`              // of the endpoint, monitor, rule, source, owner or node
+	Name   string      `json:"name,omitempty"`  // what a person calls it: a URL, a name, a tag
+	Since  time.Time   `json:"since,omitzero"`
+	Reason string      `json:"reason,omitempty"` // such as the last error; "" if it is not known
+	Until  time.Time   `json:"until,omitzero"`   // when the engine tries next, or the credits end; zero for never, or if it is not known
 }
 
 // Problems are what needs a person, the worst first, as found at a time.

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -22,34 +23,71 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	}
 	defer s.mu.Unlock()
 	s.events.retain(s.opts.Now())
-	type found struct {
-		*delivery
-		place
+	after, ok := placeOf(q.Cursor)
+	size, number := q.PageSize, max(q.Page, 1)-1
+	if q.Cursor != "" {
+		number = 0
+		if !ok {
+			return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
+		}
 	}
-	var matching []found // oldest first
-	for _, e := range s.events.peek(q.Owner).events {
-		if !matchesEvent(&q, e.ev) {
+	if size == 0 {
+		size = defaultPageSize
+	}
+	h := s.events.peek(q.Owner)
+	events := h.events
+	if q.NoTotal && q.Cursor != "" { // what is before the page need not be counted
+		if q.Asc {
+			events = h.after(max(after.n, 1) - 1)
+		} else {
+			events = events[:len(events)-len(h.after(after.n))]
+		}
+	}
+	page := deliver.LogPage{Entries: []deliver.LogEntry{}}
+	n := 0
+	var last place
+	for at, d := range rows(events, q.Asc) {
+		if q.State != "" && d.state != q.State || q.EndpointID != "" && d.endpointID != q.EndpointID ||
+			q.Via != "" && deliver.ViaOf(d.endpointID) != q.Via || !matchesEvent(&q, d.event.ev) {
 			continue
 		}
-		for i, d := range e.deliveries {
-			if (q.State == "" || d.state == q.State) && (q.Via == "" || deliver.ViaOf(d.endpointID) == q.Via) &&
-				(q.EndpointID == "" || d.endpointID == q.EndpointID) {
-				matching = append(matching, found{d, place{e.seq, uint64(i)}})
+		if !q.NoTotal {
+			page.Total++
+		}
+		if q.Cursor != "" && (at == after || at.before(after) == q.Asc) {
+			continue
+		}
+		switch n / size {
+		case number:
+			page.Entries, last = append(page.Entries, d.entry()), at
+		case number + 1:
+			if page.Next = last.String(); q.NoTotal {
+				return page, nil
+			}
+		}
+		n++
+	}
+	return page, nil
+}
+
+// rows yields deliveries in the order of a log.
+func rows(events []*event, asc bool) iter.Seq2[place, *delivery] {
+	return func(yield func(place, *delivery) bool) {
+		for i := range events {
+			if !asc {
+				i = len(events) - 1 - i
+			}
+			e := events[i]
+			for k := range e.deliveries {
+				if !asc {
+					k = len(e.deliveries) - 1 - k
+				}
+				if !yield(place{e.seq, uint64(k)}, e.deliveries[k]) {
+					return
+				}
 			}
 		}
 	}
-	if !q.Asc {
-		slices.Reverse(matching)
-	}
-	from, to, next, ok := cut(len(matching), func(i int) place { return matching[i].place }, q.Cursor, q.Asc, q.Page, q.PageSize)
-	if !ok {
-		return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
-	}
-	page := deliver.LogPage{Total: len(matching), Entries: make([]deliver.LogEntry, 0, to-from), Next: next}
-	for _, d := range matching[from:to] {
-		page.Entries = append(page.Entries, d.entry())
-	}
-	return page, nil
 }
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.LogEntry, error) {

@@ -130,12 +130,14 @@ func (s *Store) lock(ctx context.Context) error {
 	return err
 }
 
+const defaultPageSize = 20
+
 // pageBounds returns the bounds of a page among n items. Pages count from 1. A zero page means
-// 1, a zero size means 20.
+// 1, a zero size means defaultPageSize.
 func pageBounds(n, page, size int) (from, to int) {
 	page, size = max(page, 1), max(size, 0)
 	if size == 0 {
-		size = 20
+		size = defaultPageSize
 	}
 	if page-1 > n/size { // the product below might overflow
 		return n, n

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 	"github.com/streamwatch/streamwatch/storage/storetest"
@@ -24,7 +25,9 @@ func kit() storetest.Kit {
 		t.Helper()
 		s, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: clock.Now, Retention: retention})
 		must(t, err)
-		s.DoTwice()
+		if testsize.Long() {
+			s.DoTwice()
+		}
 		paths.Store(s, path)
 		return s
 	}

@@ -141,6 +141,9 @@ const broken = `(() => {
 	return bad;
 })()`
 
+// spilled lists texts that are wider than the cell that they stand in.
+const spilled = `[...document.querySelectorAll("tbody td, tbody th, dd")].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText)`
+
 // tall lists the heights of rows that are too high for a small screen.
 const tall = `[...document.querySelectorAll("table.cards tbody tr")].map((r) => r.getBoundingClientRect().height).filter((h) => h > 260)`
 
@@ -188,6 +191,9 @@ func TestConsole(t *testing.T) {
 				}
 				if words := evaluate[[]string](t, ctx, broken); len(words) > 0 {
 					t.Errorf("%s: broken words: %q", what, words)
+				}
+				if cells := evaluate[[]string](t, ctx, spilled); len(cells) > 0 {
+					t.Errorf("%s: wider than their cells: %q", what, cells)
 				}
 				if rows := evaluate[[]float64](t, ctx, tall); width == 400 && len(rows) > 0 {
 					t.Errorf("%s: rows of %v pixels", what, rows)

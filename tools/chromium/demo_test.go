@@ -216,9 +216,11 @@ func fillHistory(t *testing.T, store *memory.Store) {
 	now := time.Now()
 	r := report.New(store.Ports().State, "node-2", false, now.Add(-24*time.Hour))
 	var c report.Counters
-	for at := now.Add(-24 * time.Hour).Truncate(20 * time.Minute); at.Before(now); at = at.Add(20 * time.Minute) {
+	n := 0
+	for at := now.Add(-24 * time.Hour).Truncate(time.Minute); at.Before(now); at = at.Add(time.Minute) {
 		busy := 1 + 0.6*math.Sin(float64(at.Unix()%86400)/86400*2*math.Pi)
-		for n := range int(60 * busy) {
+		for range int(3 * busy) {
+			n++
 			late := time.Duration(float64(3*time.Second) * busy * (1 + float64(n%20)/4))
 			e := deliver.Event{PublishedAt: at, EarliestAt: at.Add(late / 2), RequestedAt: at.Add(late * 6 / 10), FetchedAt: at.Add(late * 8 / 10), DetectedAt: at.Add(late * 8 / 10), CommittedAt: at.Add(late * 9 / 10)}
 			a := &deliver.Attempt{N: 1, At: at.Add(late * 9 / 10), Duration: late / 10}
@@ -228,10 +230,10 @@ func fillHistory(t *testing.T, store *memory.Store) {
 			}
 			r.Settled(dispatch.Settled{Delivery: &deliver.Delivery{EndpointID: "whk_of_the_past", Event: &e, CreatedAt: at}, Settlement: &deliver.Settlement{State: state, Attempt: a}}, at)
 		}
-		c.Events += int64(70 * busy)
-		c.Calls += int64(900 * busy)
-		c.Polls += int64(880 * busy)
-		c.Cost += 0.12 * busy
+		c.Events += int64(4 * busy)
+		c.Calls += int64(45 * busy)
+		c.Polls += int64(44 * busy)
+		c.Cost += 0.006 * busy
 		r.Report(at, func() report.Counters { return c })
 	}
 	if err := errors.Join(r.Restore(t.Context(), now), r.Save(t.Context(), r.Report(now, func() report.Counters { return c }))); err != nil {
