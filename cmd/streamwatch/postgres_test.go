@@ -206,6 +206,9 @@ func TestPostgresServers(t *testing.T) {
 			return code == 200 && strings.Contains(text, "nasa")
 		})
 	}
+	if text := must("status -json", `"monitors": 1`); strings.Count(text, `"state": "running"`) != 3 {
+		t.Errorf("status: %s, want three servers that run", text)
+	}
 	if _, err := do("erase -yes -owner acme"); err == nil || !strings.Contains(err.Error(), "of a fleet runs on the store: want all stopped") {
 		t.Errorf("erase beside servers: %v", err)
 	}
