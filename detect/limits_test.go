@@ -88,6 +88,9 @@ func TestSlotsBoundCallsUnderWay(t *testing.T) {
 // A platform that lets a call through now and then, and says of no refusal how long to wait, has its
 // bucket closed for seconds, whatever the failures of the one account that meets it.
 func TestRefusalsWithoutRetryAfter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hours of virtual time")
+	}
 	for _, named := range []bool{false, true} {
 		t.Run(fmt.Sprintf("named bucket %v", named), func(t *testing.T) {
 			// Some refusals in a row close it for longer in one half hour of a few hundred: the medians count.

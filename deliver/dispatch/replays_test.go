@@ -115,6 +115,9 @@ func TestReplayTriesTheReceiverAgain(t *testing.T) {
 // A replay is carried out beside hundreds of others that wait for their endpoints, and are
 // due for longer.
 func TestReplaysThatWaitKeepBackNoOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("600 replays")
+	}
 	for _, row := range []struct {
 		name string
 		wait func(*deliver.Endpoint)

@@ -29,6 +29,9 @@ func manages(t *testing.T, answer func(context.Context, *deliver.Delivery) deliv
 // What ends an endpoint's failing does not keep it from being disabled a day
 // later, whenever it comes.
 func TestPardonedEndpointIsDisabledADayLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("days of virtual time")
+	}
 	url := "https://b.example.com/"
 	times := []time.Duration{time.Second, 20 * time.Hour} // within the breaker's first pause, and long after
 	for _, row := range []struct {
