@@ -106,11 +106,11 @@ func (x *exchange) fail(err error) {
 	}
 	body := map[string]any{"error": f.text, "detail": f.text}
 	maps.Copy(body, f.more)
-	text, _ := json.Marshal(body)
-	text = append(text, '\n')
+	var text bytes.Buffer
+	encode(&text, body)
 	header.Set("Content-Type", "application/json")
-	header.Set("Content-Length", strconv.Itoa(len(text)))
+	header.Set("Content-Length", strconv.Itoa(text.Len()))
 	x.WriteHeader(f.status)
-	x.Write(text)
+	x.Write(text.Bytes())
 	x.flush()
 }

@@ -42,7 +42,7 @@ var keysActions = map[string]action{
 			r.RatePerMinute, r.Tier = v.Viewer.RatePerMinute, v.Viewer.Tier
 		}
 		k, err := c.cfg.Keys.Issue(v.Context(), r)
-		return done{To: v.Link("keys"), ID: k.ID, Said: "The key is made.", Secret: k.Secret}, err
+		return done{To: v.Link("keys"), ID: k.ID, Said: "The key is made, of “" + r.Owner + "”.", Secret: k.Secret}, err
 	}),
 	"revoke": onKeys(func(c *Console, v *view) (done, error) {
 		k, err := c.cfg.Keys.Revoke(v.Context(), v.Owner, v.query.Get("keys"))

@@ -51,6 +51,7 @@ func onStore(f *command.Flags, owner *string, makes bool, check func(context.Con
 			return err
 		}
 		c.admin = true
+		made := makes && c.checkThere() != nil
 		store, done, err := openStore(ctx, c, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
@@ -60,7 +61,7 @@ func onStore(f *command.Flags, owner *string, makes bool, check func(context.Con
 		if err != nil {
 			return err
 		}
-		return do(ctx, admin{keys, store.Ports().Ledger, c.DB.String(), p.Out})
+		return do(ctx, admin{keys, store.Ports().Ledger, c.DB.String() + map[bool]string{true: "\nnote the file is new: no service has run on it"}[made], p.Out})
 	}
 }
 
@@ -198,6 +199,9 @@ func (a admin) give(ctx context.Context, owner, id string, credits int64, asJSON
 		return fmt.Errorf("-credits %d is not allowed: want at most the credits that -owner %.40q has: %w", credits, owner, err)
 	} else if err != nil {
 		return err
+	}
+	if keys, err := a.keys.List(ctx, owner); err == nil && len(keys) == 0 && !asJSON {
+		fmt.Fprintf(a.out, "note %s has no key\n", owner)
 	}
 	b, err := a.ledger.Balance(ctx, owner)
 	if err == nil && asJSON {

@@ -61,7 +61,7 @@ func printForced(c config, asJSON bool, out io.Writer) error {
 			return err
 		}
 	}
-	r := forced{Runs: c.runs(), Values: c.values(reflect.ValueOf(c), ""), Missing: c.missing()}
+	r := forced{Runs: c.runs(), Values: c.values(reflect.ValueOf(c), ""), Missing: append([]string{}, c.missing()...)}
 	print := r.print
 	if asJSON {
 		print = func(w io.Writer) error { return command.PrintJSON(w, r) }

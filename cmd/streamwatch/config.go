@@ -45,7 +45,7 @@ type config struct {
 	Sources       []source       `yaml:"sources" doc:"Platforms: several, by name: see docs/operate.md"`
 	Interval      time.Duration  `yaml:"interval" doc:"Platforms: between two polls of an account"`
 	MinInterval   time.Duration  `yaml:"min-interval" doc:"Platforms: shortest one that a monitor may ask for"`
-	AllowPrivate  bool           `yaml:"allow-private" doc:"Platforms: let webhooks and pages be in private networks"`
+	AllowPrivate  bool           `yaml:"allow-private" doc:"Platforms: let webhooks, pages and feeds be in private networks"`
 	Limits        limits         `yaml:"limits" doc:"Limits: what an owner may have, such as monitors: 100"`
 	Connections   int            `yaml:"connections" doc:"Limits: connections from one address"`
 	Keyless       int            `yaml:"keyless" doc:"Limits: WebSockets from one address that have not shown a key"`

@@ -276,6 +276,7 @@ func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *en
 		mux.HandleFunc("GET /healthz", probes.Ready) // the same
 	}
 	public.Handle("/v1/", api)
+	public.Handle("GET /{$}", http.RedirectHandler("/console/", http.StatusFound))
 	for path, hook := range hooks {
 		public.Handle(path, hook)
 	}
