@@ -51,9 +51,8 @@ func TestServerThatWaitsForItsStore(t *testing.T) {
 	defer stop()
 	var logs heard.Output
 	ended := make(chan error)
-	go func() {
-		ended <- run(ctx, process{Env: noEnv, Out: io.Discard, Logs: &logs}, strings.Fields("serve -platform https://mastodon.example -addr "+addr+" -db "+path+" -config "+written(t, "drain: 0s\nops-addr: 127.0.0.1:0")))
-	}()
+	args := []string{"serve", "-platform", "https://mastodon.example", "-addr", addr, "-db", path, "-config", written(t, "drain: 0s\nops-addr: 127.0.0.1:0")}
+	go func() { ended <- run(ctx, process{Env: noEnv, Out: io.Discard, Logs: &logs}, args) }()
 	logs.Wait(t, "waiting until the process that has the file open ends")
 	ops := logs.Wait(t, `msg="serving operators" address=(\S+)`)[1]
 	get := func(url string) (int, string) {
