@@ -65,8 +65,17 @@ func open(ctx context.Context, config *pgxpool.Config, opts Options) (_ *Store, 
 	if s.opts, err = opts.withDefaults(); err != nil {
 		return nil, err
 	}
-	if config.ConnConfig.ValidateConnect == nil {
-		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	check := config.ConnConfig.ValidateConnect
+	if check == nil {
+		check = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	config.ConnConfig.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) (err error) {
+		defer func() {
+			if recover() != nil { // pgx 5.13 reads the first row of an answer that may have none
+				err = errors.New("the server did not say whether it takes writes")
+			}
+		}()
+		return check(ctx, conn)
 	}
 	s.roles = &sqlstore.Store{Backend: backend{s}, Dialect: dialect, Name: "postgres", Now: s.opts.Now, Retention: s.opts.Retention}
 	s.removal.Removal = sqlstore.Removal{Store: s.roles, IDRetention: s.opts.IDRetention, EntryRetention: s.opts.EntryRetention, Few: sqlstore.RemoveStep}
