@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestEveryEventIsAnswered(t *testing.T) {
-	rows, err := run(report.Options{For: 20 * time.Millisecond, Rounds: 1}, "") // where a server of another user can reach it
+	rows, err := run(report.Options{For: 200 * time.Millisecond, Rounds: 1}, "") // where a server of another user can reach it
 	if err != nil {
 		t.Fatal(err)
 	}
