@@ -1,7 +1,6 @@
 package engineui
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/internal/search"
@@ -76,22 +75,12 @@ func (c *Console) find(v *view) (any, error) {
 			return nil, err
 		}
 	}
-	seq, _ := strconv.ParseUint(strings.TrimPrefix(d.Find, "#"), 10, 63)
-	for _, o := range owners {
-		if strings.HasPrefix(d.Find, "dlv_") {
+	if strings.HasPrefix(d.Find, "dlv_") {
+		for _, o := range owners {
 			if _, err := c.engine.Log().Delivery(v.Context(), o.Name, d.Find); err == nil {
 				d.Hits = append(d.Hits, hit{Kind: "delivery", Name: d.Find, Owner: o.Name, Link: v.OwnerLink(o.Name, "event", "delivery", d.Find), exact: true})
 			} else if !gone(err) {
 				return nil, err
-			}
-		}
-		if seq > 0 && len(owners) <= hitsShown {
-			list, err := c.engine.Log().Events(v.Context(), o.Name, seq-1, 1)
-			if err != nil {
-				return nil, err
-			}
-			if len(list) > 0 && list[0].Seq == seq {
-				d.Hits = append(d.Hits, hit{Kind: "event", Name: account(list[0]) + ": " + list[0].TextPreview, Owner: o.Name, Link: v.OwnerLink(o.Name, "event", "seq", d.Find), exact: true})
 			}
 		}
 	}

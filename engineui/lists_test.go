@@ -161,7 +161,6 @@ func TestFind(t *testing.T) {
 			{"acme", "hooks.acme.example.com", "endpoint?endpoint=" + endpoint},
 			{"acme", endpoint, "endpoint?endpoint=" + endpoint},
 			{"acme", delivery, "event?delivery=" + delivery},
-			{"acme", "1", "event?seq=1"},
 			{"acme", "99", ""},
 			{"acme", "", ""},
 			{"acme", "globex", ""},
