@@ -234,5 +234,11 @@ func TestChosenOwner(t *testing.T) {
 		}
 		shows(t, w, "acme", "/deliveries?state=delivered", "Lift-off")
 		shows(t, w, "acme", "/deliveries?state=pending", "Nothing here is pending")
+		for n := range 60 { // more than a page
+			w.post("acme_news", fmt.Sprint("later ", n))
+		}
+		for _, path := range []string{"/deliveries", "/events"} {
+			shows(t, w, "acme", path+"?find=lift", "Lift-off", "Among 61 newest")
+		}
 	})
 }

@@ -108,6 +108,18 @@ func logCases() []storeCase {
 			for id, n := range seen {
 				expect(t, n, 1, "the pages show %s more than once: deliveries of one moment need an order, too", id)
 			}
+			for _, asc := range []bool{false, true} { // a page may end within an event
+				clear(seen)
+				for q := (query{Owner: "acme", Asc: asc, PageSize: 1, NoTotal: true}); len(seen) == 0 || q.Cursor != ""; {
+					p, err := t.store.Ports().Log.Deliveries(t.Context(), q)
+					t.ok(err, "Log.Deliveries")
+					for _, e := range p.Entries {
+						seen[e.ID]++
+					}
+					q.Cursor = p.Next
+				}
+				expect(t, len(seen), 15, "cursors left out deliveries, with Asc %t", asc)
+			}
 		}},
 		storeCase{name: "Deliveries refuses what its query does not allow", run: func(t *storeTest) {
 			for _, q := range []query{{Page: -1}, {PageSize: -1}, {PageSize: deliver.MaxLogPage + 1}, {State: "lost"}, {SourceKind: "robot"}, {Via: "pigeon"}, {Since: t.at(1), Until: t.at(1)}} {
